@@ -1,0 +1,58 @@
+"""Every error Manikin raises, in one tree.
+
+ManikinError
+├── InputError          what was given cannot be used (exit 2)
+│   ├── SceneError      a scene file or a --set value
+│   ├── ClipError       a motion clip
+│   ├── RecordingError  a recording file
+│   └── OutputError     a file that cannot be written
+└── RunError            it started and failed (exit 1)
+    └── Diverged        the simulation left the finite world
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class ManikinError(Exception):
+    """Base of all errors raised on purpose by this package."""
+
+
+class InputError(ManikinError):
+    """Bad input. The message says where, what was given, what is allowed."""
+
+
+class SceneError(InputError):
+    """A scene file, or a value set on the command line, is wrong."""
+
+
+class ClipError(InputError):
+    """A motion clip cannot be read."""
+
+
+class RecordingError(InputError):
+    """A recording cannot be read, or is not one."""
+
+
+class OutputError(InputError):
+    """An output file cannot be written, or its kind is unknown."""
+
+
+class RunError(ManikinError):
+    """A run started and failed."""
+
+
+class Diverged(RunError):
+    """The simulation blew up: `time` [s] and the fastest `body` say where to look."""
+
+    def __init__(self, time: float, body: str, what: str) -> None:
+        self.time, self.body, self.what = time, body, what
+        super().__init__(f"the simulation diverged at {time:.3f} s: body '{body}', {what}")
+
+
+def did_you_mean(given: str, allowed: Iterable[str]) -> str:
+    """The tail of an error message: the nearest match, then all that is allowed."""
+    names = list(allowed)
+    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    return f"{hint} (allowed: {', '.join(names)})" if names else f"{hint} (none allowed here)"

@@ -1,0 +1,31 @@
+"""Critically damped springs with exact integration, and gains as people think of them: [Hz] and half-life [s]."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def gains(frequency: float) -> tuple[float, float]:
+    """Stiffness k [1/s^2] and damping 2 sqrt(k) [1/s] of a critically damped law of `frequency` [Hz] (Eq. 11)."""
+    omega = 2 * np.pi * frequency
+    return omega * omega, 2 * omega
+
+
+def decay(halflife: float, dt: float) -> float:
+    """Share of a difference that remains after `dt` [s] when half of it goes in `halflife` [s]; 0 for no half-life."""
+    return float(0.5 ** (dt / halflife)) if halflife > 0 else 0.0
+
+
+def spring_to(x: Array, v: Array, goal: Array, halflife: float, dt: float) -> tuple[Array, Array]:
+    """Advance a critically damped spring towards `goal`, exactly, whatever the time step.
+
+    A critically damped step response has covered half of the way when omega t = 1.6783.
+    """
+    if halflife <= 0:
+        return goal.copy(), np.zeros_like(goal)
+    omega = 1.6783469900166605 / halflife
+    gap = x - goal
+    slope = v + omega * gap
+    fade = np.exp(-omega * dt)
+    return goal + (gap + slope * dt) * fade, (v - omega * slope * dt) * fade
