@@ -93,17 +93,3 @@ def yaw_of(q: Array) -> float:
 def rotation_error(value: Array, goal: Array) -> Array:
     """Rotation vector in world axes that turns orientation `value` into `goal` (quaternions)."""
     return quat_to_rotvec(quat_multiply(goal, quat_conjugate(value)))
-
-
-def direction_error(value: Array, goal: Array) -> Array:
-    """Smallest rotation vector in world axes that turns direction `value` into `goal` (unit vectors)."""
-    axis = np.cross(value, goal)
-    sine, cosine = float(np.linalg.norm(axis)), float(value @ goal)
-    if sine > 1e-9:
-        return axis * (np.arctan2(sine, cosine) / sine)
-    if cosine > 0:
-        return axis
-    # opposite directions: any perpendicular axis will do
-    other = np.eye(3)[int(np.argmin(np.abs(value)))]
-    perpendicular = np.cross(value, other)
-    return np.pi * perpendicular / np.linalg.norm(perpendicular)

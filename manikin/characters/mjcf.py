@@ -1,0 +1,33 @@
+"""MJCF as an element tree: the few helpers everything that builds a model shares."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def text(value: Any) -> str:
+    """One attribute value: numbers with nine digits, sequences separated by blanks, the rest as it is."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating):
+        # adding zero turns -0.0 into 0.0, so that mirrored bodies print alike
+        return f"{float(value) + 0.0:.9g}"
+    if isinstance(value, Iterable):
+        return " ".join(text(v) for v in value)
+    raise TypeError(f"cannot write {type(value).__name__} into MJCF")
+
+
+def child(parent: ET.Element, tag: str, **attributes: Any) -> ET.Element:
+    """Append <tag .../>; a trailing underscore in a name is dropped (class_), None is left out."""
+    return ET.SubElement(parent, tag, {k.rstrip("_"): text(v) for k, v in attributes.items() if v is not None})
+
+
+def element(tag: str, **attributes: Any) -> ET.Element:
+    """A free-standing <tag .../>."""
+    return ET.Element(tag, {k.rstrip("_"): text(v) for k, v in attributes.items() if v is not None})

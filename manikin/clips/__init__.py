@@ -1,0 +1,1 @@
+"""Motion clips: files and arrays, no physics."""

@@ -1,0 +1,89 @@
+"""Clip: a motion as a structure of arrays, and the library of clips that ships with the package."""
+
+import zipfile
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.errors import ClipError, did_you_mean
+from manikin.files import save_npz
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Clip:
+    """fps, hinge names, poses (T, 7 + joints): root position [m], root quaternion wxyz, hinge angles [rad].
+
+    contacts (T, 2): whether the left and the right foot stand. height [m]: stature the root positions belong to.
+    """
+
+    fps: float
+    joints: tuple[str, ...]
+    qpos: Array
+    contacts: NDArray[np.bool_]
+    height: float
+
+    def __post_init__(self) -> None:
+        if self.qpos.shape[1] != 7 + len(self.joints) or len(self.contacts) != len(self.qpos):
+            raise ClipError("a clip's arrays do not fit each other")
+
+    def angles(self, joints: tuple[str, ...]) -> Array:
+        """Angles (T, k) [rad] of the named hinges, zero where the clip has none."""
+        column = {name: 7 + i for i, name in enumerate(self.joints)}
+        out = np.zeros((len(self.qpos), len(joints)))
+        for k, name in enumerate(joints):
+            if name in column:
+                out[:, k] = self.qpos[:, column[name]]
+        return out
+
+    def root(self, height: float) -> Array:
+        """Root poses (T, 7) for a body of another stature: all lengths of our bodies scale with it."""
+        out = self.qpos[:, :7].copy()
+        out[:, :3] *= height / self.height
+        return out
+
+
+def save_clip(clip: Clip, path: Path) -> None:
+    """Write a clip as .npz without pickles."""
+    save_npz(
+        path,
+        {
+            "fps": clip.fps,
+            "joints": np.array(clip.joints),
+            "qpos": clip.qpos.astype(np.float32),
+            "contacts": clip.contacts,
+            "height": clip.height,
+        },
+    )
+
+
+def library() -> list[str]:
+    """Names of the clips that ship with the package."""
+    folder = resources.files("manikin.clips") / "library"
+    return sorted(f.name.removesuffix(".npz") for f in folder.iterdir() if f.name.endswith(".npz"))
+
+
+def load_clip(name: str) -> Clip:
+    """A shipped clip by name, or a clip file (.npz)."""
+    path = Path(name)
+    if path.suffix == ".npz" or path.exists():
+        return _read(path)
+    if name not in library():
+        raise ClipError(f"no clip is called '{name}'{did_you_mean(name, library())}")
+    with resources.as_file(resources.files("manikin.clips") / "library" / f"{name}.npz") as shipped:
+        return _read(shipped)
+
+
+def _read(path: Path) -> Clip:
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            return Clip(
+                float(data["fps"]), tuple(str(j) for j in data["joints"]), data["qpos"].astype(float),
+                data["contacts"].astype(bool), float(data["height"]),
+            )  # fmt: skip
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise ClipError(f"{path}: not a clip file ({type(error).__name__})") from error

@@ -1,0 +1,1 @@
+"""Controllers: control(world, tasks) -> Control."""

@@ -1,0 +1,56 @@
+"""Writing files: whole or not at all, and the same bytes for the same content."""
+
+import contextlib
+import io
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from manikin.errors import OutputError
+
+# zip files carry dates; ours always carry this one
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Write into a temporary neighbour that replaces `path` only when everything went well."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def check_writable(path: Path) -> None:
+    """Fail early, before any work, when `path` could not be written."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise OutputError(f"{path}: the folder '{folder}' does not exist")
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder")
+    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise OutputError(f"{path}: cannot be written (no permission)")
+
+
+def save_npz(path: Path, arrays: Mapping[str, Any]) -> None:
+    """An .npz with fixed dates and order: equal arrays give equal bytes."""
+    with whole_file(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for name, array in arrays.items():
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, np.asarray(array), allow_pickle=False)
+            entry = zipfile.ZipInfo(f"{name}.npy", _DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, buffer.getvalue())

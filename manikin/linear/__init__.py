@@ -1,0 +1,1 @@
+"""Linear algebra of control: arrays in, arrays out."""

@@ -1,0 +1,211 @@
+"""Strictly prioritized least squares: levels of rows, each solved in the null space of the ones above.
+
+Abe & Popovic 2006, section 3.1.2, in mass-weighted accelerations z = C^T qacc with M = C C^T, so that the pseudoinverse of
+every level is the one of least kinetic energy (Khatib 1987) and all rows are comparable. Departures from the document:
+P_i is cumulative (as printed, three levels disturb the first); singular directions are damped in the solve only, while the
+null space is built at machine precision, so that what a level gives up is never handed to a lower one.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# reassociation lets sums use vector registers; infinities and NaN keep their meaning
+FAST = {"reassoc", "contract", "arcp", "nsz"}
+
+# A direction whose length is below this share of its row is treated as already used (machine precision).
+USED = 1e-11
+
+
+@njit(cache=True, fastmath=FAST)
+def dot(a: Array, b: Array) -> float:
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i] * b[i]
+    return s
+
+
+@njit(cache=True, fastmath=FAST)
+def project(row: Array, basis: Array, count: int) -> None:
+    """Take the span of the first `count` orthonormal rows of `basis` out of `row`, twice (Gram-Schmidt forgets once)."""
+    for _ in range(2):
+        for k in range(count):
+            q = basis[k]
+            s = dot(q, row)
+            for i in range(row.shape[0]):
+                row[i] -= s * q[i]
+
+
+@njit(cache=True, fastmath=FAST)
+def claim(rows: Array, basis: Array, count: int) -> int:
+    """Add the span of projected `rows` to the basis; the new count."""
+    n = rows.shape[1]
+    for r in range(rows.shape[0]):
+        if count >= n:
+            return count
+        row = rows[r].copy()
+        before = np.sqrt(dot(row, row))
+        if before < 1e-300:
+            continue
+        project(row, basis, count)
+        after = np.sqrt(dot(row, row))
+        # the rows have unit length before any projection: an absolute threshold is a relative one
+        if after > USED:
+            for i in range(n):
+                basis[count, i] = row[i] / after
+            count += 1
+    return count
+
+
+@njit(cache=True, fastmath=FAST)
+def require(row: Array, wanted: float, motion: Array, basis: Array, count: int, least: float) -> int:
+    """Impose row . z = wanted exactly, in what is left; skipped when less than the share `least` of the row is left."""
+    size = np.sqrt(dot(row, row))
+    rest = row.copy()
+    project(rest, basis, count)
+    length = np.sqrt(dot(rest, rest))
+    if size < 1e-300 or length <= least * size or count >= row.shape[0]:
+        return count
+    step = (wanted - dot(row, motion)) / length
+    for i in range(row.shape[0]):
+        basis[count, i] = rest[i] / length
+        motion[i] += step * basis[count, i]
+    return count + 1
+
+
+@njit(cache=True, fastmath=FAST)
+def soft_inverse(strength: float, soft: float) -> float:
+    """1/w for w = sigma^2, damped below sigma = soft and smoothly zero at zero (Nakamura & Hanafusa 1986)."""
+    if strength >= soft * soft:
+        return 1.0 / strength
+    if strength <= 0.0:
+        return 0.0
+    share = strength / (soft * soft)
+    return 1.0 / (strength + 0.25 * soft * soft * (1.0 - share) ** 2)
+
+
+@njit(cache=True, fastmath=FAST)
+def solve_level(
+    rows: Array, wanted: Array, weights: Array, motion: Array, basis: Array, count: int, soft: float, compensate: bool
+) -> int:  # fmt: skip
+    """One level: change `motion` so that rows @ motion comes as near to `wanted` as the remaining freedom allows.
+
+    rows are normalised here, so that `soft` is the share of a row's own mobility below which it is damped; `weights`
+    (at most 1) then say which row of a level matters more when not all can be had.
+    compensate False is the classic projection: what higher levels already do to these rows is not accounted for.
+    """
+    k, n = rows.shape
+    left = np.empty((k, n))
+    gap = np.empty(k)
+    for r in range(k):
+        size = np.sqrt(dot(rows[r], rows[r]))
+        if size < 1e-300:
+            left[r] = 0.0
+            gap[r] = 0.0
+            continue
+        size /= weights[r]
+        for i in range(n):
+            left[r, i] = rows[r, i] / size
+        gap[r] = wanted[r] / size
+        if compensate:
+            gap[r] -= dot(left[r], motion)
+    full = left.copy()
+    for r in range(k):
+        project(left[r], basis, count)
+    source = left if compensate else full
+    gram = np.empty((k, k))
+    for r in range(k):
+        for s in range(r + 1):
+            gram[r, s] = dot(source[r], source[s])
+            gram[s, r] = gram[r, s]
+    values, vectors = np.linalg.eigh(gram)
+    answer = np.zeros(k)
+    for e in range(k):
+        share = 0.0
+        for r in range(k):
+            share += vectors[r, e] * gap[r]
+        share *= soft_inverse(values[e], soft)
+        for r in range(k):
+            answer[r] += share * vectors[r, e]
+    # the step uses the projected rows: no lower level can reach into a higher one
+    for r in range(k):
+        for i in range(n):
+            motion[i] += answer[r] * left[r, i]
+    return claim(left, basis, count)
+
+
+@njit(cache=True, fastmath=FAST)
+def follow(rest: Array, motion: Array, basis: Array, count: int) -> None:
+    """Spend all remaining freedom on coming near to `rest`, in the mass metric (Gauss' principle of least constraint)."""
+    step = rest - motion
+    project(step, basis, count)
+    for i in range(step.shape[0]):
+        motion[i] += step[i]
+
+
+@njit(cache=True, fastmath=FAST)
+def _crossed(joint_rows: Array, motion: Array, low: Array, high: Array, held: Array) -> tuple[int, float]:
+    """The joint whose acceleration is furthest beyond its bounds and is not held yet, and the bound; -1 if none."""
+    worst, joint, bound = 1e-6, -1, 0.0
+    for j in range(joint_rows.shape[0]):
+        if held[j]:
+            continue
+        a = dot(joint_rows[j], motion)
+        if a - high[j] > worst:
+            worst, joint, bound = a - high[j], j, high[j]
+        elif low[j] - a > worst:
+            worst, joint, bound = low[j] - a, j, low[j]
+    return joint, bound
+
+
+@njit(cache=True, fastmath=FAST)
+def solve_levels(
+    rows: Array, wanted: Array, weights: Array, starts: NDArray[np.int64], rest: Array, follow_rest: bool,
+    joint_rows: Array, low: Array, high: Array, fixed: Array, fixed_count: int, fixed_motion: Array,
+    soft: float, compensate: bool,
+) -> tuple[Array, int]:  # fmt: skip
+    """All levels, then `rest`, with bounds on joint accelerations that every level obeys.
+
+    rows (k, n), wanted and weights (k,), starts (levels + 1,): level l is rows[starts[l]:starts[l+1]].
+    joint_rows (j, n), low, high (j,): bounds. A bound crossed by a level is imposed just above that level and the level is
+    solved again: bounds hold like a highest level, yet no lower task can change a higher one through them.
+    fixed (n, n), fixed_count, fixed_motion: what constraints and passive joints have decided already.
+    Returns the motion z (n,) and how many joints rest on their bound.
+    """
+    n = fixed.shape[0]
+    motion = fixed_motion.copy()
+    basis = fixed.copy()
+    count = fixed_count
+    held = np.zeros(joint_rows.shape[0], np.bool_)
+    levels = starts.shape[0] - 1
+    bounded = 0
+    before = np.empty(n)
+    # level -1 is the bare constrained motion: its bounds come first
+    for level in range(-1, levels + 1):
+        if level == levels and not follow_rest:
+            break
+        for i in range(n):
+            before[i] = motion[i]
+        count_before = count
+        for _ in range(joint_rows.shape[0] + 1):
+            if level >= 0:
+                if level < levels:
+                    a, b = starts[level], starts[level + 1]
+                    count = solve_level(rows[a:b], wanted[a:b], weights[a:b], motion, basis, count, soft, compensate)
+                else:
+                    follow(rest, motion, basis, count)
+            joint, bound = _crossed(joint_rows, motion, low, high, held)
+            if joint < 0:
+                break
+            held[joint] = True
+            # back to before this level, with the bound imposed
+            for i in range(n):
+                motion[i] = before[i]
+            count = require(joint_rows[joint], bound, motion, basis, count_before, 0.02)
+            bounded += count - count_before
+            count_before = count
+            for i in range(n):
+                before[i] = motion[i]
+    return motion, bounded

@@ -1,0 +1,1 @@
+"""Motion data made useful: keyframes, nearest poses."""

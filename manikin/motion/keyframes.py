@@ -1,0 +1,116 @@
+"""Key poses to clips: smooth joint curves, feet planted by inverse kinematics on the reference body."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
+
+from manikin.characters.catalog import Character
+from manikin.clips.clip import Clip
+from manikin.physics.world import World
+from manikin.spatial import quat_from_axis_angle
+from manikin.tasks.ik import Wish, solve_pose
+from manikin.tasks.measures import Orientation, Points, Posture
+
+Array = NDArray[np.float64]
+
+PAIRED = ("thigh", "shank", "foot", "toes", "clavicle", "upper_arm", "forearm", "hand")
+
+
+@dataclass(frozen=True)
+class Key:
+    """A pose at a time: hinge angles [deg], pelvis pitch [deg], and where the hands are (left; mirrored), or None."""
+
+    time: float
+    angles: Mapping[str, float]
+    pitch: float = 0.0
+    hand: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Stance:
+    """Where the feet stand: half distance [m] and toe-out [deg]."""
+
+    half_width: float = 0.145
+    toe_out: float = 12.0
+
+
+def both_sides(angles: Mapping[str, float]) -> dict[str, float]:
+    """'thigh_flexion' -> 'thigh_l_flexion' and 'thigh_r_flexion'; names of the trunk stay."""
+    out = {}
+    for name, value in angles.items():
+        part, motion = name.rsplit("_", 1)
+        for full in [f"{part}_l_{motion}", f"{part}_r_{motion}"] if part in PAIRED else [name]:
+            out[full] = value
+    return out
+
+
+def make_clip(world: World, character: Character, keys: Sequence[Key], fps: float, stance: Stance) -> Clip:
+    """Interpolate keys (monotone cubics in time), then solve each frame for planted feet and given hands."""
+    joints = tuple(j.removeprefix(character.prefix) for j in character.joints)
+    solved = [_solve_key(world, character, joints, k, stance) for k in keys]
+    times = np.array([k.time for k in keys])
+    frames = np.arange(round(times[-1] * fps) + 1) / fps
+    angles = PchipInterpolator(times, np.array([a for a, _ in solved]))(frames)
+    pitch = PchipInterpolator(times, np.array([p for _, p in solved]))(frames)
+    qpos = np.empty((len(frames), 7 + len(joints)))
+    for t in range(len(frames)):
+        _solve(world, character, angles[t], pitch[t], None, stance, loose=0.3)
+        qpos[t] = _read(world, character)
+    return Clip(fps, joints, qpos, np.ones((len(frames), 2), bool), character.height)
+
+
+def _solve_key(
+    world: World, character: Character, joints: tuple[str, ...], key: Key, stance: Stance
+) -> tuple[Array, float]:
+    given = both_sides(key.angles)
+    unknown = set(given) - set(joints)
+    if unknown:
+        raise ValueError(f"no such joints: {sorted(unknown)}")
+    target = np.deg2rad([given.get(j, 0.0) for j in joints])
+    _solve(world, character, target, np.deg2rad(key.pitch), key.hand, stance, loose=0.3)
+    q = _read(world, character)
+    return q[7:], 2 * np.arctan2(q[5], q[3])
+
+
+def _solve(
+    world: World, character: Character, angles: Array, pitch: float, hand: tuple[float, float, float] | None,
+    stance: Stance, loose: float,
+) -> None:  # fmt: skip
+    """Feet flat at the stance (hard), joints near `angles`, pelvis near `pitch`, hands where they are wanted."""
+    scale = character.height / 1.75
+    model, data = world.model, world.data
+    posture = posture_of(world, character)
+    base = int(model.jnt_qposadr[world.joint(character.prefix + "root")])
+    data.qpos[base : base + 7] = [0, 0, 0.53 * character.height, *quat_from_axis_angle((0, 1, 0), pitch)]
+    data.qpos[posture.qpos] = angles
+    feet = tuple(world.body(f) for f in character.feet)
+    ankle = np.array([-0.0175, stance.half_width, 0.07525]) * [scale, 1, scale]
+    places = np.concatenate([ankle, ankle * [1, -1, 1]])
+    turns = np.concatenate([quat_from_axis_angle((0, 0, 1), s * np.deg2rad(stance.toe_out)) for s in (1, -1)])
+    wishes = [
+        Wish(Points(feet, np.zeros((2, 3))), places, 30.0),
+        Wish(Orientation(feet), turns, 30.0),
+        Wish(posture, angles, loose),
+        Wish(Orientation((world.body(character.root),)), quat_from_axis_angle((0, 1, 0), pitch), loose),
+    ]
+    if hand is not None:
+        hands = tuple(world.body(h) for h in character.hands)
+        offsets = np.array([model.site_pos[world.site(h)] for h in character.hands])
+        goal = np.concatenate([hand, np.array(hand) * [1, -1, 1]])
+        wishes.append(Wish(Points(hands, offsets), goal, 20.0))
+    solve_pose(world, wishes)
+
+
+def posture_of(world: World, character: Character) -> Posture:
+    """The measure of all actuated joints of a character."""
+    numbers = [world.joint(j) for j in character.joints]
+    return Posture(world.model.jnt_qposadr[numbers].astype(np.int64), world.model.jnt_dofadr[numbers].astype(np.int64))
+
+
+def _read(world: World, character: Character) -> Array:
+    base = int(world.model.jnt_qposadr[world.joint(character.prefix + "root")])
+    posture = posture_of(world, character)
+    return np.concatenate([world.data.qpos[base : base + 7], world.data.qpos[posture.qpos]])

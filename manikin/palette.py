@@ -1,0 +1,25 @@
+"""One palette for renders, contact sheets, the page and the documentation (sRGB, 0-1)."""
+
+Colour = tuple[float, float, float]
+
+MATERIALS: dict[str, Colour] = {
+    "wood": (0.87, 0.66, 0.44),
+    "belly": (0.79, 0.58, 0.375),
+    "joint": (0.62, 0.42, 0.265),
+    "dark": (0.12, 0.08, 0.06),
+    "prop": (0.36, 0.47, 0.55),
+    "floor": (0.86, 0.83, 0.79),
+}
+SKY: tuple[Colour, Colour] = ((0.90, 0.88, 0.85), (0.80, 0.775, 0.745))
+HAZE: Colour = (0.86, 0.84, 0.81)
+
+# the same meaning everywhere
+FORCE: Colour = (0.93, 0.49, 0.13)
+GOAL: Colour = (0.20, 0.45, 0.85)
+CONTACT: Colour = (0.95, 0.80, 0.20)
+
+
+def linear(colour: Colour) -> Colour:
+    """sRGB to linear light, as glTF wants it."""
+    r, g, b = (((c + 0.055) / 1.055) ** 2.4 if c > 0.04045 else c / 12.92 for c in colour)
+    return (r, g, b)

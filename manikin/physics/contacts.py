@@ -1,0 +1,90 @@
+"""Contact and constraint forces, in newtons and world axes."""
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.physics.state import Contact
+
+Array = NDArray[np.float64]
+
+
+def contact_list(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Contact, ...]:
+    """All present contacts with the force on the second body."""
+    out = []
+    wrench = np.zeros(6)
+    for k in range(data.ncon):
+        contact = data.contact[k]
+        mujoco.mj_contactForce(model, data, k, wrench)
+        bodies = tuple(
+            mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, model.geom_bodyid[g]) or "world" for g in contact.geom
+        )
+        out.append(Contact((bodies[0], bodies[1]), contact.pos.copy(), contact.frame.reshape(3, 3).T @ wrench[:3]))
+    return tuple(out)
+
+
+def weld_wrenches(model: mujoco.MjModel, data: mujoco.MjData) -> dict[int, Array]:
+    """For each active weld: force [N] and torque [N m] (6,) on its first body, at the anchor, world axes.
+
+    A weld's six rows are (anchor1 - anchor2) and the vector part of a relative quaternion, whose multiplier is a torque
+    seen through a half-angle map; both are read off the constraint Jacobian: force = the rows' pull on the body's own
+    translation and rotation.
+    """
+    out: dict[int, Array] = {}
+    rows = np.flatnonzero(data.efc_type[: data.nefc] == mujoco.mjtConstraint.mjCNSTR_EQUALITY)
+    ids = data.efc_id[rows]
+    for e in np.unique(ids):
+        if model.eq_type[e] != mujoco.mjtEq.mjEQ_WELD:
+            continue
+        out[int(e)] = _weld_wrench(model, data, int(e), data.efc_force[rows[ids == e]])
+    return out
+
+
+def _weld_wrench(model: mujoco.MjModel, data: mujoco.MjData, e: int, force: Array) -> Array:
+    one, two = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+    # d(vector part of q2^-1 q1 r)/dt = 1/2 (q2^-1 [0, w1 - w2] q1 r): the matrix that maps a world rate to the residual rate
+    q1r, q2i = np.zeros(4), np.zeros(4)
+    mujoco.mju_mulQuat(q1r, data.xquat[one], model.eq_data[e, 6:10])
+    mujoco.mju_negQuat(q2i, data.xquat[two])
+    rate = np.zeros((3, 3))
+    for k in range(3):
+        w = np.zeros(4)
+        w[1 + k] = 0.5
+        half, full = np.zeros(4), np.zeros(4)
+        mujoco.mju_mulQuat(half, w, q1r)
+        mujoco.mju_mulQuat(full, q2i, half)
+        rate[:, k] = full[1:] * model.eq_data[e, 10]
+    return np.concatenate([force[:3], rate.T @ force[3:]])
+
+
+def body_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Net force (nbody, 3) on each body from contacts plus active welds to the world."""
+    out = np.zeros((model.nbody, 3))
+    wrench = np.zeros(6)
+    for k in range(data.ncon):
+        mujoco.mj_contactForce(model, data, k, wrench)
+        contact = data.contact[k]
+        force = contact.frame.reshape(3, 3).T @ wrench[:3]
+        one, two = model.geom_bodyid[contact.geom]
+        out[one] -= force
+        out[two] += force
+    for e, wrench6 in weld_wrenches(model, data).items():
+        one, two = model.eq_obj1id[e], model.eq_obj2id[e]
+        if one == 0 or two == 0:
+            out[max(one, two)] += wrench6[:3] if two == 0 else -wrench6[:3]
+    return out
+
+
+def centre_of_pressure(model: mujoco.MjModel, data: mujoco.MjData, bodies: list[int]) -> tuple[Array, float]:
+    """Point on the ground plane z = 0 (2,) [m] and vertical force [N] of the welds to the world of the given bodies."""
+    force, moment = np.zeros(3), np.zeros(3)
+    for e, wrench in weld_wrenches(model, data).items():
+        one, two = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+        if two != 0 or one not in bodies:
+            continue
+        anchor = data.xpos[one] + data.xmat[one].reshape(3, 3) @ model.eq_data[e, 3:6]
+        force += wrench[:3]
+        moment += wrench[3:] + np.cross(anchor, wrench[:3])
+    if abs(force[2]) < 1e-9:
+        return np.zeros(2), 0.0
+    return np.array([-moment[1], moment[0]]) / force[2], float(force[2])

@@ -1,0 +1,237 @@
+"""Dynamics: the equations of motion at one moment, ready for control.
+
+M qacc + h = S^T tau + L^T lambda, with h = bias (gravity, Coriolis) minus passive forces (Abe & Popovic 2006, Eq. 7 and 10).
+Jacobians and their bias accelerations come from MuJoCo's own motion axes (cdof, cdof_dot), M from its sparse factor.
+"""
+
+import mujoco
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from manikin.linear.nullspace import FAST
+from manikin.physics.response import Response, Structure, constraint_rows, structure
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+@njit(cache=True, fastmath=FAST)
+def _cross(a: Array, b: Array) -> tuple[float, float, float]:
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@njit(cache=True, fastmath=FAST)
+def _bias_accelerations(parent: Ints, dof_start: Ints, dof_count: Ints, cdof_dot: Array, qvel: Array, out: Array) -> None:
+    """Spatial acceleration (rotation, translation) of each body when qacc = 0, in MuJoCo's com-centred frame."""
+    out[0] = 0.0
+    for b in range(1, parent.shape[0]):
+        for k in range(6):
+            out[b, k] = out[parent[b], k]
+        for d in range(dof_start[b], dof_start[b] + dof_count[b]):
+            for k in range(6):
+                out[b, k] += cdof_dot[d, k] * qvel[d]
+
+
+@njit(cache=True, fastmath=FAST)
+def _frame(
+    point: Array, centre: Array, last_dof: int, dof_parent: Ints, cdof: Array, cvel: Array, cacc: Array,
+    jac: Array, rate: Array, bias: Array,
+) -> None:  # fmt: skip
+    """Rows (translation, rotation) of a point fixed to a body: Jacobian (6, nv), velocity (6,), bias acceleration (6,)."""
+    jac[:] = 0.0
+    arm = np.empty(3)
+    for k in range(3):
+        arm[k] = point[k] - centre[k]
+    d = last_dof
+    while d >= 0:
+        w = cdof[d]
+        x, y, z = _cross(w[:3], arm)
+        jac[0, d], jac[1, d], jac[2, d] = w[3] + x, w[4] + y, w[5] + z
+        jac[3, d], jac[4, d], jac[5, d] = w[0], w[1], w[2]
+        d = dof_parent[d]
+    x, y, z = _cross(cvel[:3], arm)
+    rate[0], rate[1], rate[2] = cvel[3] + x, cvel[4] + y, cvel[5] + z
+    rate[3], rate[4], rate[5] = cvel[0], cvel[1], cvel[2]
+    x, y, z = _cross(cacc[:3], arm)
+    # spatial to ordinary acceleration: plus omega x v
+    u, v, w3 = _cross(cvel[:3], rate[:3])
+    bias[0], bias[1], bias[2] = cacc[3] + x + u, cacc[4] + y + v, cacc[5] + z + w3
+    bias[3], bias[4], bias[5] = cacc[0], cacc[1], cacc[2]
+
+
+@njit(cache=True, fastmath=FAST)
+def _centre_of_mass(
+    weights: Array, xipos: Array, centre: Array, root: Ints, parent: Ints, dof_body: Ints,
+    cdof: Array, cvel: Array, cacc: Array, jac: Array, value: Array, rate: Array, bias: Array,
+) -> None:  # fmt: skip
+    """Weighted mean of body centres: value, rate, bias (3,) and Jacobian (3, nv)."""
+    nbody = weights.shape[0]
+    below = np.zeros(nbody)
+    lever = np.zeros((nbody, 3))
+    arm, speed = np.empty(3), np.empty(3)
+    total = 0.0
+    value[:] = 0.0
+    rate[:] = 0.0
+    bias[:] = 0.0
+    for b in range(1, nbody):
+        w = weights[b]
+        if w == 0.0:
+            continue
+        total += w
+        for k in range(3):
+            arm[k] = xipos[b, k] - centre[root[b], k]
+            lever[b, k] = w * arm[k]
+            value[k] += w * xipos[b, k]
+        below[b] = w
+        x, y, z = _cross(cvel[b, :3], arm)
+        speed[0], speed[1], speed[2] = cvel[b, 3] + x, cvel[b, 4] + y, cvel[b, 5] + z
+        x, y, z = _cross(cacc[b, :3], arm)
+        p, q, r = _cross(cvel[b, :3], speed)
+        rate[0] += w * speed[0]
+        rate[1] += w * speed[1]
+        rate[2] += w * speed[2]
+        bias[0] += w * (cacc[b, 3] + x + p)
+        bias[1] += w * (cacc[b, 4] + y + q)
+        bias[2] += w * (cacc[b, 5] + z + r)
+    for b in range(nbody - 1, 0, -1):
+        below[parent[b]] += below[b]
+        for k in range(3):
+            lever[parent[b], k] += lever[b, k]
+    total = max(total, 1e-300)
+    for k in range(3):
+        value[k] /= total
+        rate[k] /= total
+        bias[k] /= total
+    for d in range(cdof.shape[0]):
+        b = dof_body[d]
+        x, y, z = _cross(cdof[d, :3], lever[b])
+        jac[0, d] = (below[b] * cdof[d, 3] + x) / total
+        jac[1, d] = (below[b] * cdof[d, 4] + y) / total
+        jac[2, d] = (below[b] * cdof[d, 5] + z) / total
+
+
+class Dynamics:
+    """A view on a world's model and data. `refresh` is called by the world after each change of state."""
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        self.model, self.data = model, data
+        # live views, looked up once: each attribute access on the bindings costs a microsecond
+        self.qpos, self.qvel = data.qpos, data.qvel
+        self._cdof, self._cdof_dot, self._cvel = data.cdof, data.cdof_dot, data.cvel
+        self._xpos, self._xmat, self._xquat, self._xipos = data.xpos, data.xmat, data.xquat, data.xipos
+        self._site_xpos = data.site_xpos
+        self._subtree_com = data.subtree_com
+        self._root = model.body_rootid.copy()
+        self._parent = model.body_parentid.copy()
+        self._dof_start, self._dof_count = model.body_dofadr.copy(), model.body_dofnum.copy()
+        self._dof_parent, self._dof_body = model.dof_parentid.copy(), model.dof_bodyid.copy()
+        self._site_body = model.site_bodyid.copy()
+        self._mass = model.body_mass
+        self._last_dof = self._find_last_dofs()
+        self._cacc = np.zeros((model.nbody, 6))
+        self.load = np.zeros(model.nbody)
+        self._response: Response | None = None
+        self._layout: Structure | None = None
+
+    def _find_last_dofs(self) -> NDArray[np.int64]:
+        """For each body the last DOF that moves it, -1 for bodies fixed to the world."""
+        out = np.full(self.model.nbody, -1, np.int64)
+        for b in range(1, self.model.nbody):
+            count = self._dof_count[b]
+            out[b] = self._dof_start[b] + count - 1 if count > 0 else out[self._parent[b]]
+        return out
+
+    def refresh(self) -> None:
+        """Follow the data to a new state."""
+        _bias_accelerations(self._parent, self._dof_start, self._dof_count, self._cdof_dot, self.qvel, self._cacc)
+        self._response = None
+
+    @property
+    def nv(self) -> int:
+        return int(self.model.nv)
+
+    # --- kinematics
+
+    def site_point(self, site: int) -> Array:
+        return self._site_xpos[site].copy()  # type: ignore[no-any-return]
+
+    def site_body(self, site: int) -> int:
+        return int(self._site_body[site])
+
+    def body_point(self, body: int) -> Array:
+        return self._xpos[body].copy()  # type: ignore[no-any-return]
+
+    def body_quat(self, body: int) -> Array:
+        return self._xquat[body].copy()  # type: ignore[no-any-return]
+
+    def body_axes(self, body: int) -> Array:
+        """Rotation matrix (3, 3), body to world."""
+        return self._xmat[body].reshape(3, 3)  # type: ignore[no-any-return]
+
+    def frame(self, body: int, point: Array) -> tuple[Array, Array, Array]:
+        """Jacobian (6, nv), velocity (6,) and bias acceleration (6,) of a world point moving with a body.
+
+        Translation rows first, then rotation, world axes.
+        """
+        jac, rate, bias = np.empty((6, self.qvel.shape[0])), np.empty(6), np.empty(6)
+        _frame(
+            point, self._subtree_com[self._root[body]], self._last_dof[body], self._dof_parent, self._cdof,
+            self._cvel[body], self._cacc[body], jac, rate, bias,
+        )  # fmt: skip
+        return jac, rate, bias
+
+    def centre_of_mass(self, weights: Array) -> tuple[Array, Array, Array, Array]:
+        """Value, rate, Jacobian (3, nv) and bias of the mean of body centres weighted by `weights` (nbody,) [kg]."""
+        value, rate, bias = np.empty(3), np.empty(3), np.empty(3)
+        jac = np.empty((3, self.qvel.shape[0]))
+        _centre_of_mass(
+            weights, self._xipos, self._subtree_com, self._root, self._parent, self._dof_body, self._cdof, self._cvel,
+            self._cacc, jac, value, rate, bias,
+        )  # fmt: skip
+        return value, rate, jac, bias
+
+    def momentum(self, bodies: list[int]) -> tuple[Array, Array, Array, Array]:
+        """Linear and angular momentum (about their common centre) of bodies: value (6,), mass-weighted centre (3,),
+        Jacobian (6, nv), bias (6,). Slow and plain: one body at a time."""
+        model, data = self.model, self.data
+        mass = self._mass[bodies]
+        centre = mass @ self._xipos[bodies] / mass.sum()
+        jac, rate, bias = np.zeros((6, self.nv)), np.zeros(6), np.zeros(6)
+        frames = [self.frame(b, self._xipos[b]) for b in bodies]
+        drift = sum(m * f[1][:3] for m, f in zip(mass, frames)) / mass.sum()
+        for b, m, (j, v, a) in zip(bodies, mass, frames):
+            axes = data.ximat[b].reshape(3, 3)
+            inertia = axes @ np.diag(model.body_inertia[b]) @ axes.T
+            arm = self._xipos[b] - centre
+            skew = np.array([[0, -arm[2], arm[1]], [arm[2], 0, -arm[0]], [-arm[1], arm[0], 0]])
+            jac[:3] += m * j[:3]
+            jac[3:] += m * skew @ j[:3] + inertia @ j[3:]
+            rate[:3] += m * v[:3]
+            rate[3:] += m * np.cross(arm, v[:3]) + inertia @ v[3:]
+            bias[:3] += m * a[:3]
+            bias[3:] += m * np.cross(arm, a[:3]) + m * np.cross(v[:3] - drift, v[:3])
+            bias[3:] += inertia @ a[3:] + np.cross(v[3:], inertia @ v[3:])
+        return rate, mass.sum() * centre, jac, bias
+
+    # --- forces
+
+    def forces(self) -> Array:
+        """h (nv,): gravity, centrifugal and Coriolis forces minus passive ones (joint springs and dampers)."""
+        return self.data.qfrc_bias - self.data.qfrc_passive  # type: ignore[no-any-return]
+
+    def constraint_rows(self, layout: Structure) -> tuple[Array, Array]:
+        """L (m, nv) and its bias (m,): every admissible motion has L qacc + bias = 0."""
+        return constraint_rows(
+            layout.size, layout.one, layout.two, self.model.eq_data[layout.equality], self.nv, self._xpos, self._xmat,
+            self._subtree_com, self._root, self._last_dof, self._dof_parent, self._cdof, self._cvel, self._cacc,
+        )  # fmt: skip
+
+    def response(self) -> Response:
+        """How the world answers to control: computed once per state."""
+        if self._response is None:
+            active = self.data.eq_active
+            if self._layout is None or self._layout.active != active.tobytes():
+                self._layout = structure(self.model, active)
+            self._response = Response(self, self._layout)
+        return self._response

@@ -1,0 +1,421 @@
+"""Response: how a constrained world answers to control. Everything of interest is affine in one input.
+
+The input is the mass-weighted joint acceleration z = C^T qacc with M = C C^T. Then for a task with Jacobian J
+    task acceleration = (J C^-T) z + bias,      qacc(z) = C^-T z,      torque(z), constraint force(z): affine in z,
+and the admissible z are those that keep the constraints and leave passive motions to physics. The torque map is
+S^T tau = M qacc + h - L^T lambda (Abe & Popovic 2006, Eq. 10); of the many constraint forces that agree (closed loops have
+internal ones), the smallest is taken, moments counted over a lever of 5 cm, which keeps pressure under the feet.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import mujoco
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from manikin.linear.nullspace import FAST, dot, project, require
+
+if TYPE_CHECKING:
+    from manikin.physics.dynamics import Dynamics
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# moments of constraint forces count as forces over this lever [m]
+MOMENT_LEVER = 0.05
+
+
+# --- MuJoCo's sparse factor M = L^T D L, as C = L^T sqrt(D)
+
+
+@njit(cache=True, fastmath=FAST)
+def _half_solve(rows: Array, LD: Array, dinv: Array, start: Array, count: Array, column: Array) -> None:
+    """Each row y becomes C^-1 y."""
+    n = rows.shape[1]
+    for r in range(rows.shape[0]):
+        row = rows[r]
+        for i in range(n - 1, -1, -1):
+            x = row[i]
+            if x != 0.0:
+                for k in range(start[i], start[i] + count[i] - 1):
+                    row[column[k]] -= LD[k] * x
+        for i in range(n):
+            row[i] *= np.sqrt(dinv[i])
+
+
+@njit(cache=True, fastmath=FAST)
+def _acceleration(z: Array, LD: Array, dinv: Array, start: Array, count: Array, column: Array) -> Array:
+    """qacc = C^-T z."""
+    out = z * np.sqrt(dinv)
+    for i in range(z.shape[0]):
+        s = out[i]
+        for k in range(start[i], start[i] + count[i] - 1):
+            s -= LD[k] * out[column[k]]
+        out[i] = s
+    return out
+
+
+@njit(cache=True, fastmath=FAST)
+def _weighted(qacc: Array, LD: Array, dinv: Array, start: Array, count: Array, column: Array) -> Array:
+    """z = C^T qacc."""
+    out = np.empty(qacc.shape[0])
+    for i in range(qacc.shape[0]):
+        s = qacc[i]
+        for k in range(start[i], start[i] + count[i] - 1):
+            s += LD[k] * qacc[column[k]]
+        out[i] = s / np.sqrt(dinv[i])
+    return out
+
+
+@njit(cache=True, fastmath=FAST)
+def _force(z: Array, LD: Array, dinv: Array, start: Array, count: Array, column: Array) -> Array:
+    """M qacc = C z."""
+    scaled = z / np.sqrt(dinv)
+    out = scaled.copy()
+    for i in range(z.shape[0]):
+        for k in range(start[i], start[i] + count[i] - 1):
+            out[column[k]] += LD[k] * scaled[i]
+    return out
+
+
+# --- constraints
+
+
+@njit(cache=True, fastmath=FAST)
+def _add_frame(
+    sign: float, rows: Array, bias: Array, point: Array, centre: Array, last_dof: int, dof_parent: Array,
+    cdof: Array, cvel: Array, cacc: Array,
+) -> None:  # fmt: skip
+    """Add sign x (rows and bias acceleration) of a point of a body; six rows, or the first three only."""
+    turn = rows.shape[0] == 6
+    ax, ay, az = point[0] - centre[0], point[1] - centre[1], point[2] - centre[2]
+    d = last_dof
+    while d >= 0:
+        w = cdof[d]
+        rows[0, d] += sign * (w[3] + w[1] * az - w[2] * ay)
+        rows[1, d] += sign * (w[4] + w[2] * ax - w[0] * az)
+        rows[2, d] += sign * (w[5] + w[0] * ay - w[1] * ax)
+        if turn:
+            for k in range(3):
+                rows[3 + k, d] += sign * w[k]
+        d = dof_parent[d]
+    p, q, r = cvel[0], cvel[1], cvel[2]
+    vx, vy, vz = cvel[3] + q * az - r * ay, cvel[4] + r * ax - p * az, cvel[5] + p * ay - q * ax
+    bias[0] += sign * (cacc[3] + cacc[1] * az - cacc[2] * ay + q * vz - r * vy)
+    bias[1] += sign * (cacc[4] + cacc[2] * ax - cacc[0] * az + r * vx - p * vz)
+    bias[2] += sign * (cacc[5] + cacc[0] * ay - cacc[1] * ax + p * vy - q * vx)
+    if turn:
+        for k in range(3):
+            bias[3 + k] += sign * cacc[k]
+
+
+@njit(cache=True, fastmath=FAST)
+def constraint_rows(
+    size: Ints, one: Ints, two: Ints, anchors: Array, nv: int, xpos: Array, xmat: Array, com: Array, root: Array,
+    last_dof: Ints, dof_parent: Array, cdof: Array, cvel: Array, cacc: Array,
+) -> tuple[Array, Array]:  # fmt: skip
+    """L and Ldot qvel of welds (6 rows), connects (3 rows) and locked joints (1 row; `one` is the DOF)."""
+    total = size.sum()
+    rows, bias = np.zeros((total, nv)), np.zeros(total)
+    point = np.empty(3)
+    r = 0
+    for c in range(size.shape[0]):
+        if size[c] == 1:
+            rows[r, one[c]] = 1.0
+            r += 1
+            continue
+        for end in range(2):
+            b = one[c] if end == 0 else two[c]
+            if b == 0:
+                continue
+            # MuJoCo keeps body 2's anchor first
+            shift = 3 - 3 * end
+            for k in range(3):
+                point[k] = xpos[b, k]
+                for m in range(3):
+                    point[k] += xmat[b, 3 * k + m] * anchors[c, shift + m]
+            _add_frame(
+                1.0 if end == 0 else -1.0, rows[r : r + size[c]], bias[r : r + size[c]], point, com[root[b]],
+                last_dof[b], dof_parent, cdof, cvel[b], cacc[b],
+            )  # fmt: skip
+        r += size[c]
+    return rows, bias
+
+
+@njit(cache=True, fastmath=FAST)
+def _passive_motions(L: Array, passive: Ints) -> Array:
+    """Motions (k, p) of the unactuated DOFs that all constraints allow with every actuated joint held still."""
+    p = passive.shape[0]
+    gram = np.zeros((p, p))
+    for i in range(p):
+        for j in range(i + 1):
+            s = 0.0
+            for r in range(L.shape[0]):
+                s += L[r, passive[i]] * L[r, passive[j]]
+            gram[i, j] = s
+            gram[j, i] = s
+    # the usual case, no freedom left, costs one small Cholesky
+    free = False
+    work = gram.copy()
+    for i in range(p):
+        pivot = work[i, i]
+        for k in range(i):
+            pivot -= work[i, k] * work[i, k]
+        if pivot <= 1e-9 * max(gram[i, i], 1e-12):
+            free = True
+            break
+        work[i, i] = np.sqrt(pivot)
+        for j in range(i + 1, p):
+            s = work[j, i]
+            for k in range(i):
+                s -= work[j, k] * work[i, k]
+            work[j, i] = s / work[i, i]
+    if not free:
+        return np.zeros((0, p))
+    values, vectors = np.linalg.eigh(gram)
+    top = max(values[-1], 1e-12)
+    k = 0
+    while k < p and values[k] < 1e-9 * top:
+        k += 1
+    return np.ascontiguousarray(vectors[:, :k].T)
+
+
+@njit(cache=True, fastmath=FAST)
+def _prepare(
+    L: Array, bias: Array, h: Array, actuated: Ints, passive: Ints,
+    LD: Array, dinv: Array, start: Array, count: Array, column: Array,
+) -> tuple[Array, int, int, Array, Array, Array]:  # fmt: skip
+    """What is decided before any task: basis (n, n), rows used by constraints, by passive motions too, the motion so far,
+    the motion without torque, and the rows of the actuated joints."""
+    n = h.shape[0]
+    basis, motion = np.zeros((n, n)), np.zeros(n)
+    rows = L.copy()
+    _half_solve(rows, LD, dinv, start, count, column)
+    used = 0
+    for r in range(rows.shape[0]):
+        used = require(rows[r], -bias[r], motion, basis, used, 1e-6)
+    fall = np.empty((1, n))
+    for i in range(n):
+        fall[0, i] = -h[i]
+    _half_solve(fall, LD, dinv, start, count, column)
+    limp = fall[0].copy()
+    project(limp, basis, used)
+    limp += motion
+    # passive motions obey physics: their share of z is what falling gives
+    constrained = used
+    free = _passive_motions(L, passive)
+    for f in range(free.shape[0]):
+        qacc = np.zeros(n)
+        for i in range(passive.shape[0]):
+            qacc[passive[i]] = free[f, i]
+        row = _weighted(qacc, LD, dinv, start, count, column)
+        used = require(row, dot(row, limp), motion, basis, used, 1e-6)
+    joints = np.zeros((actuated.shape[0], n))
+    for j in range(actuated.shape[0]):
+        joints[j, actuated[j]] = 1.0
+    _half_solve(joints, LD, dinv, start, count, column)
+    return basis, constrained, used, motion, limp, joints
+
+
+@njit(cache=True, fastmath=FAST)
+def _cholesky_solve(A: Array, b: Array) -> Array:
+    """Solve a small symmetric positive definite system in place of A and b."""
+    n = b.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            s = A[i, j]
+            for k in range(j):
+                s -= A[i, k] * A[j, k]
+            A[i, j] = np.sqrt(max(s, 1e-300)) if i == j else s / A[j, j]
+    for i in range(n):
+        for k in range(i):
+            b[i] -= A[i, k] * b[k]
+        b[i] /= A[i, i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            b[i] -= A[k, i] * b[k]
+        b[i] /= A[i, i]
+    return b
+
+
+@njit(cache=True, fastmath=FAST)
+def _passive_least_force(L: Array, weights: Array, passive: Ints, wanted: Array) -> Array:
+    """The smallest constraint forces (weighted) with L_passive^T lambda = wanted."""
+    p, m = passive.shape[0], L.shape[0]
+    if p == 0 or m == 0:
+        return np.zeros(m)
+    gram = np.zeros((p, p))
+    for i in range(p):
+        for j in range(i + 1):
+            s = 0.0
+            for r in range(m):
+                s += L[r, passive[i]] * L[r, passive[j]] / weights[r]
+            gram[i, j] = s
+            gram[j, i] = s
+    top = 0.0
+    for i in range(p):
+        top = max(top, gram[i, i])
+    for i in range(p):
+        gram[i, i] += 1e-13 * top
+    y = _cholesky_solve(gram, wanted.copy())
+    out = np.zeros(m)
+    for r in range(m):
+        for i in range(p):
+            out[r] += L[r, passive[i]] * y[i]
+        out[r] /= weights[r]
+    return out
+
+
+@njit(cache=True, fastmath=FAST)
+def _torque(
+    z: Array, h: Array, L: Array, weights: Array, actuated: Ints, passive: Ints,
+    LD: Array, dinv: Array, start: Array, count: Array, column: Array,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Actuator torques and constraint forces that give the motion z."""
+    total = _force(z, LD, dinv, start, count, column) + h
+    force = _passive_least_force(L, weights, passive, total[passive])
+    torque = np.empty(actuated.shape[0])
+    for j in range(actuated.shape[0]):
+        s = total[actuated[j]]
+        for r in range(L.shape[0]):
+            s -= L[r, actuated[j]] * force[r]
+        torque[j] = s
+    return torque, force
+
+
+@njit(cache=True, fastmath=FAST)
+def _consistent(qacc: Array, L: Array, bias: Array, passive: Ints) -> None:
+    """Fill in the unactuated accelerations that the constraints imply for given actuated ones (least squares)."""
+    p = passive.shape[0]
+    if p == 0 or L.shape[0] == 0:
+        return
+    gram, right = np.zeros((p, p)), np.zeros(p)
+    for i in range(p):
+        qacc[passive[i]] = 0.0
+    for r in range(L.shape[0]):
+        gap = -bias[r] - dot(L[r], qacc)
+        for i in range(p):
+            a = L[r, passive[i]]
+            right[i] += a * gap
+            for j in range(i + 1):
+                gram[i, j] += a * L[r, passive[j]]
+    top = 0.0
+    for i in range(p):
+        top = max(top, gram[i, i])
+    for i in range(p):
+        gram[i, i] += 1e-9 * max(top, 1e-12)
+        for j in range(i):
+            gram[j, i] = gram[i, j]
+    y = _cholesky_solve(gram, right)
+    for i in range(p):
+        qacc[passive[i]] = y[i]
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Which DOFs take part, given the constraints that act now."""
+
+    active: bytes  # which equalities act
+    size: Ints  # rows per constraint
+    one: Ints  # first body (or the DOF of a locked joint)
+    two: Ints  # second body
+    equality: Ints
+    weights: Array  # cost of each row's force
+    actuated: Ints  # DOF of each actuator
+    passive: Ints  # unactuated DOFs of all trees that an actuated tree is tied to
+
+
+def actuated_dofs(model: mujoco.MjModel) -> Ints:
+    """DOF of each actuator. Actuator order need not be DOF order."""
+    joints = model.actuator_trnid[:, 0]
+    return model.jnt_dofadr[joints].astype(np.int64)  # type: ignore[no-any-return]
+
+
+def structure(model: mujoco.MjModel, active: NDArray[np.uint8]) -> Structure:
+    """Sort DOFs and constraints; done again only when a grasp or release changes `active`."""
+    kinds = {mujoco.mjtEq.mjEQ_WELD: 6, mujoco.mjtEq.mjEQ_CONNECT: 3, mujoco.mjtEq.mjEQ_JOINT: 1}
+    chosen = [e for e in range(model.neq) if active[e] and int(model.eq_type[e]) in {int(k) for k in kinds}]
+    size = np.array([kinds[mujoco.mjtEq(int(model.eq_type[e]))] for e in chosen], np.int64)
+    one, two = (np.array([ids[e] for e in chosen], np.int64) for ids in (model.eq_obj1id, model.eq_obj2id))
+    actuated = actuated_dofs(model)
+
+    # trees tied together by constraints move together
+    tree = model.dof_treeid
+    group = list(range(int(tree.max()) + 1 if model.nv else 0))
+
+    def leader(t: int) -> int:
+        while group[t] != t:
+            t = group[t]
+        return t
+
+    for s, a, b in zip(size, one, two):
+        trees = [model.body_treeid[x] for x in (a, b)] if s > 1 else []
+        if len(trees) == 2 and min(trees) >= 0:
+            group[leader(int(trees[0]))] = leader(int(trees[1]))
+    driven = {leader(int(tree[d])) for d in actuated}
+    mine = set(actuated.tolist())
+    passive = [d for d in range(model.nv) if leader(int(tree[d])) in driven and d not in mine]
+    one = np.array([model.jnt_dofadr[a] if s == 1 else a for s, a in zip(size, one)], np.int64)
+    weights = np.concatenate([np.ones(0)] + [_row_weights(int(s)) for s in size])
+    return Structure(
+        active.tobytes(), size, one, two, np.array(chosen, np.int64), weights, actuated, np.array(passive, np.int64)
+    )
+
+
+def _row_weights(size: int) -> Array:
+    moment = 1.0 / MOMENT_LEVER**2
+    return np.array({6: [1.0, 1.0, 1.0, moment, moment, moment], 3: [1.0, 1.0, 1.0], 1: [moment]}[size])
+
+
+class Response:
+    """The affine maps at one state; see the module's docstring."""
+
+    def __init__(self, dynamics: "Dynamics", layout: Structure) -> None:
+        data, model = dynamics.data, dynamics.model
+        self.layout = layout
+        self._factor = (data.qLD, data.qLDiagInv, model.M_rowadr, model.M_rownnz, model.M_colind)
+        self.h = dynamics.forces()
+        self.L, self.L_bias = dynamics.constraint_rows(layout)
+        (self.basis, self.constrained, self.decided, self.motion, self.limp, self.joint_rows) = _prepare(
+            self.L, self.L_bias, self.h, layout.actuated, layout.passive, *self._factor
+        )
+
+    def rows(self, jacobian: Array) -> Array:
+        """J C^-T (k, n): task acceleration per unit of input."""
+        out = np.ascontiguousarray(jacobian).copy()
+        _half_solve(out, *self._factor)
+        return out
+
+    def qacc(self, z: Array) -> Array:
+        """Joint accelerations (nv,) of an input."""
+        return _acceleration(z, *self._factor)  # type: ignore[no-any-return]
+
+    def input(self, qacc: Array) -> Array:
+        """The input z (n,) that stands for joint accelerations."""
+        return _weighted(qacc, *self._factor)  # type: ignore[no-any-return]
+
+    def torque(self, z: Array) -> tuple[Array, Array]:
+        """Actuator torques (nu,) [N m] and constraint forces (m,) of an admissible input."""
+        return _torque(  # type: ignore[no-any-return]
+            z, self.h, self.L, self.layout.weights, self.layout.actuated, self.layout.passive, *self._factor
+        )
+
+    def rest(self, joint_acceleration: Array) -> Array:
+        """The input of wanted accelerations (nu,) of the actuated joints; unactuated DOFs follow the constraints."""
+        qacc = np.zeros(self.h.shape[0])
+        qacc[self.layout.actuated] = joint_acceleration
+        _consistent(qacc, self.L, self.L_bias, self.layout.passive)
+        return self.input(qacc)
+
+    def forward(self, torque: Array) -> Array:
+        """Joint accelerations (nv,) that torques cause under rigid constraints (Eq. 7, 8 and 10): the referee of tests."""
+        push = -self.h.copy()
+        push[self.layout.actuated] += torque
+        row = push[None].copy()
+        _half_solve(row, *self._factor)
+        z = row[0]
+        used = self.basis[: self.constrained]
+        particular = used.T @ (used @ self.motion)
+        return self.qacc(z - used.T @ (used @ z) + particular)

@@ -1,0 +1,204 @@
+"""World: a MuJoCo model and its data. The only thing in the house that mutates.
+
+A step has two halves so that a controller sees the present state: `refresh` brings kinematics, inertia and constraints up
+to date (mj_step1), `step` applies a control and integrates (mj_step2). Plain mj_step replays the same numbers.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.errors import Diverged, InputError, did_you_mean
+from manikin.physics.contacts import contact_list
+from manikin.physics.dynamics import Dynamics
+from manikin.physics.state import State
+
+Array = NDArray[np.float64]
+
+INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
+# a body or joint this fast has left the physics we simulate [m/s, rad/s]
+TOO_FAST = 500.0
+
+# MuJoCo writes warnings into MUJOCO_LOG.TXT in the current folder; divergence is found and told by World instead
+mujoco.set_mju_user_warning(lambda message: None)
+
+
+@dataclass(frozen=True)
+class Push:
+    """An external force [N] and torque [N m] on a body, world axes, at its centre of mass."""
+
+    body: str
+    force: Array
+    torque: Array = field(default_factory=lambda: np.zeros(3))
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """How one task fared in one step: distance from the goal, the Eq. 13 force [N] and its limit, and what was missed."""
+
+    error: float
+    force: float = 0.0
+    limit: float = float("nan")
+    missed: float = 0.0  # |wanted - commanded acceleration|
+
+
+@dataclass(frozen=True)
+class Control:
+    """What a controller decides for one step: actuator inputs, DOFs whose motion is prescribed, and its report.
+
+    `report` is asked only when a frame is recorded.
+    """
+
+    ctrl: Array  # (nu,)
+    driven: Array | None = None  # (k,) DOF numbers, None when all is simulated
+    report: Callable[[], dict[str, TaskReport]] = dict
+
+
+class World:
+    """Compiled from the MJCF string it records."""
+
+    def __init__(self, mjcf: str) -> None:
+        self.mjcf = mjcf
+        try:
+            self.model = mujoco.MjModel.from_xml_string(mjcf)
+        except ValueError as error:
+            raise InputError(f"the model does not compile: {' '.join(str(error).split())}") from error
+        self.data = mujoco.MjData(self.model)
+        self.steps = 0
+        self.torque_limits = self._find_torque_limits()
+        # equalities switched since the recorder last looked
+        self.switched: list[int] = []
+        self.grips = self._find_grips()
+        self._dynamics = Dynamics(self.model, self.data)
+        self.forward()
+
+    def _find_torque_limits(self) -> tuple[Array, Array]:
+        limited = self.model.actuator_ctrllimited.astype(bool)
+        low, high = self.model.actuator_ctrlrange.T
+        return np.where(limited, low, -np.inf), np.where(limited, high, np.inf)
+
+    def _find_grips(self) -> list[tuple[str, str, int]]:
+        """(hand, prop, equality) of every weld that can hold a prop."""
+        out = []
+        for e, name in enumerate(self.names(mujoco.mjtObj.mjOBJ_EQUALITY)):
+            if name.startswith("grip_"):
+                bodies = (self.model.eq_obj1id[e], self.model.eq_obj2id[e])
+                hand, prop = (mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_BODY, b) for b in bodies)
+                out.append((hand, prop, e))
+        return out
+
+    # --- names
+
+    def id(self, kind: mujoco.mjtObj, name: str) -> int:
+        """The number of a named body, site, joint or equality; unknown names list what exists."""
+        number = mujoco.mj_name2id(self.model, kind, name)
+        if number < 0:
+            label = kind.name.removeprefix("mjOBJ_").lower()
+            raise InputError(f"no {label} is called '{name}'{did_you_mean(name, self.names(kind))}")
+        return int(number)
+
+    def body(self, name: str) -> int:
+        return self.id(mujoco.mjtObj.mjOBJ_BODY, name)
+
+    def site(self, name: str) -> int:
+        return self.id(mujoco.mjtObj.mjOBJ_SITE, name)
+
+    def joint(self, name: str) -> int:
+        return self.id(mujoco.mjtObj.mjOBJ_JOINT, name)
+
+    def equality(self, name: str) -> int:
+        return self.id(mujoco.mjtObj.mjOBJ_EQUALITY, name)
+
+    def names(self, kind: mujoco.mjtObj) -> list[str]:
+        """All names of one kind, in order."""
+        count = {
+            mujoco.mjtObj.mjOBJ_BODY: self.model.nbody,
+            mujoco.mjtObj.mjOBJ_SITE: self.model.nsite,
+            mujoco.mjtObj.mjOBJ_JOINT: self.model.njnt,
+            mujoco.mjtObj.mjOBJ_EQUALITY: self.model.neq,
+            mujoco.mjtObj.mjOBJ_ACTUATOR: self.model.nu,
+        }[kind]
+        return [mujoco.mj_id2name(self.model, kind, i) or "" for i in range(count)]
+
+    @property
+    def load(self) -> Array:
+        """Share (nbody,) of each body's mass that rests on a character holding it, 0 to 1; see attach.py."""
+        return self._dynamics.load
+
+    # --- time
+
+    @property
+    def timestep(self) -> float:
+        return float(self.model.opt.timestep)
+
+    @property
+    def time(self) -> float:
+        return float(self.data.time)
+
+    def forward(self) -> None:
+        """Everything that follows from the present state, forces included."""
+        mujoco.mj_forward(self.model, self.data)
+        self._dynamics.refresh()
+
+    def refresh(self) -> None:
+        """First half of a step: kinematics, inertia, bias forces, constraints."""
+        mujoco.mj_step1(self.model, self.data)
+        self._dynamics.refresh()
+
+    def dynamics(self) -> Dynamics:
+        """The equations of motion at the present state (valid until the next step)."""
+        return self._dynamics
+
+    def step(self, control: Control) -> None:
+        """Second half of a step: apply, integrate, and notice divergence at once."""
+        self.data.ctrl[:] = control.ctrl
+        mujoco.mj_step2(self.model, self.data)
+        self.steps += 1
+        self._check()
+
+    def _check(self) -> None:
+        speed = np.abs(self.data.qvel)
+        worst = float(speed.max()) if len(speed) else 0.0
+        # written so that NaN fails it
+        if worst < TOO_FAST and np.isfinite(self.data.qpos).all():
+            return
+        dof = int(np.argmax(np.where(np.isfinite(speed), speed, np.inf)))
+        body = mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_BODY, self.model.dof_bodyid[dof]) or "world"
+        what = f"speed {worst:.3g}" if np.isfinite(worst) else "speed is not a number"
+        raise Diverged(self.time, body, what)
+
+    # --- state
+
+    def full_state(self) -> Array:
+        """MuJoCo's integration state: all that the next step depends on, except equality data and model edits."""
+        out = np.empty(mujoco.mj_stateSize(self.model, INTEGRATION))
+        mujoco.mj_getState(self.model, self.data, out, INTEGRATION)
+        return out
+
+    def state(self) -> State:
+        """The present moment as a frozen value."""
+        return State(
+            self.time, self.data.qpos.copy(), self.data.qvel.copy(), contact_list(self.model, self.data), self.full_state()
+        )
+
+    def restore(self, state: State) -> None:
+        """Go back to a moment of this world."""
+        mujoco.mj_setState(self.model, self.data, state.full, INTEGRATION)
+        self.forward()
+
+    def branch(self) -> "World":
+        """An independent copy that can run ahead."""
+        other = object.__new__(World)
+        other.mjcf, other.steps = self.mjcf, self.steps
+        other.switched, other.grips, other.torque_limits = list(self.switched), self.grips, self.torque_limits
+        other.model = copy.copy(self.model)
+        other.data = mujoco.MjData(other.model)
+        mujoco.mj_copyData(other.data, other.model, self.data)
+        other._dynamics = Dynamics(other.model, other.data)
+        other.load[:] = self.load
+        other._dynamics.refresh()
+        return other

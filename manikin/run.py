@@ -1,0 +1,95 @@
+"""Run: the loop, and there is only one. Command line, studio, preview, bench and tests all drive it."""
+
+import copy
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from manikin.physics.attach import update_loads
+from manikin.physics.world import Control, Push, World
+from manikin.recording import Recorder
+from manikin.tasks.task import Task
+
+
+class Controller(Protocol):
+    """Chooses actuator inputs from the present state and the tasks."""
+
+    def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control: ...
+
+
+class Script(Protocol):
+    """Changes tasks over time; grasps and releases. `done` ends the run early, `failed` says why it is no success."""
+
+    done: bool
+    failed: str | None
+
+    def update(self, world: World, tasks: Sequence[Task]) -> list[str]:
+        """Names of what happened now."""
+        ...
+
+
+class Run:
+    """A world, its controller and script, advancing together.
+
+    every: physics steps per control update (1 = each step).
+    """
+
+    def __init__(
+        self, world: World, controller: Controller, script: Script, tasks: list[Task], every: int = 1,
+        recorder: Recorder | None = None,
+    ) -> None:  # fmt: skip
+        self.world, self.controller, self.script, self.tasks, self.every = world, controller, script, tasks, every
+        self.recorder = recorder
+        self._control: Control | None = None
+        self._pushed = False
+
+    def advance(self, steps: int, inputs: Sequence[Push] = ()) -> None:
+        """Run for a number of physics steps, with `inputs` acting in each of them.
+
+        Divergence raises; what was recorded stays in the recorder.
+        """
+        world, recorder = self.world, self.recorder
+        dt = self.every * world.timestep
+        for _ in range(steps):
+            if self.script.done:
+                return
+            world.refresh()
+            events = self.script.update(world, self.tasks)
+            if world.switched:
+                # the new constraint acts in this very step
+                world.refresh()
+            if recorder is not None:
+                for event in events:
+                    recorder.event(event)
+                recorder.switches()
+            else:
+                world.switched.clear()
+            update_loads(world)
+            self._push(inputs)
+            if self._control is None or world.steps % self.every == 0 or events:
+                self._control = self.controller.control(world, self.tasks, dt)
+            world.step(self._control)
+            if recorder is not None:
+                recorder.stepped(self._control)
+
+    def _push(self, inputs: Sequence[Push]) -> None:
+        world = self.world
+        if inputs or self._pushed:
+            world.data.xfrc_applied[:] = 0.0
+        self._pushed = bool(inputs)
+        for push in inputs:
+            body, wrench = world.body(push.body), np.concatenate([push.force, push.torque])
+            world.data.xfrc_applied[body] += wrench
+            if self.recorder is not None:
+                self.recorder.pushed(body, wrench)
+
+    def branch(self) -> "Run":
+        """An independent copy, without recorder, that can run ahead of this one."""
+        other = copy.copy(self)
+        other.world = self.world.branch()
+        other.tasks = copy.deepcopy(self.tasks)
+        other.script = copy.deepcopy(self.script)
+        other.controller = copy.deepcopy(self.controller)
+        other.recorder = None
+        return other

@@ -1,0 +1,386 @@
+"""From a Scene to a Run: the world, its tasks, script and controller."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+import tomli_w
+from numpy.typing import NDArray
+
+from manikin.characters.catalog import REFERENCE_HEIGHT, Character
+from manikin.characters.human import human
+from manikin.clips.clip import Clip, load_clip
+from manikin.controllers.prioritized import Prioritized
+from manikin.errors import ClipError, InputError, SceneError, did_you_mean
+from manikin.motion.keyframes import posture_of
+from manikin.motion.nearest import nearest_pose
+from manikin.physics.attach import hold_still
+from manikin.physics.world import World
+from manikin.recording import Recorder
+from manikin.run import Run
+from manikin.scenes.scene import CharacterSpec, GoalSpec, Scene, TaskSpec
+from manikin.scenes.scripts import GoalMaker, Step, Steps
+from manikin.scenes.stage import PropShape, stage
+from manikin.spatial import quat_from_axis_angle, quat_multiply
+from manikin.tasks.goals import Fixed, Goal, OnBody, Path
+from manikin.tasks.laws import Hold, Law, Nearest, Reach, Stabilize, Track
+from manikin.tasks.limits import JointLimits
+from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Momentum, Orientation, Points, Posture
+from manikin.tasks.task import Task
+
+Array = NDArray[np.float64]
+
+# The gaze: eyes look a little down from the head's own straight ahead.
+GAZE = np.array([np.cos(np.deg2rad(8)), 0.0, -np.sin(np.deg2rad(8))])
+_AXES = {"x": 0, "y": 1, "z": 2}
+
+
+@dataclass(frozen=True)
+class Actor:
+    """A character of the scene with its clip."""
+
+    spec: CharacterSpec
+    character: Character
+    clip: Clip
+
+
+def scene_text(scene: Scene) -> str:
+    """The scene as TOML, changes included."""
+    return tomli_w.dumps(scene.model_dump(mode="json", exclude_defaults=True, exclude_none=True))
+
+
+def build_run(scene: Scene, record: bool = True) -> Run:
+    """Everything needed to run a scene, at its first moment."""
+    actors = [_actor(prefix, spec) for prefix, spec in scene.cast().items()]
+    props = {name: _prop(name, spec, scene) for name, spec in scene.props.items()}
+    clash = set(props) & {b for a in actors for b in a.character.bodies}
+    if clash:
+        raise SceneError(f"{scene.name}: props.{min(clash)}: that name is taken by a body of the character")
+    world = World(stage(scene.name, [a.character for a in actors], props, scene.timestep))
+    for actor in actors:
+        _place(world, actor)
+    world.forward()
+    tasks = [_Where(scene, f"tasks.{name}").build_task(world, actors, name, spec) for name, spec in scene.tasks.items()]
+    script = _script(scene, world, actors, tasks)
+    controller = Prioritized(
+        soft=scene.control.soft,
+        compensate=scene.control.compensate,
+        joint_limits=JointLimits() if scene.control.joint_limits else None,
+    )
+    every = max(1, round(1 / (scene.control.rate * scene.timestep)))
+    recorder = Recorder(world, tasks, scene.fps, _meta(scene, actors)) if record else None
+    return Run(world, controller, script, tasks, every, recorder)
+
+
+def _meta(scene: Scene, actors: list[Actor]) -> dict[str, Any]:
+    from manikin import __version__
+
+    return {
+        "scene": scene_text(scene),
+        "name": scene.name,
+        "version": __version__,
+        "seed": scene.seed,
+        "controller": scene.controller,
+        "driven": [],
+        "changes": [],
+        "inputs": [],
+        "characters": {a.character.root: list(a.character.bodies) for a in actors},
+        "feet": [f for a in actors for f in a.character.feet],
+        "props": list(scene.props),
+    }
+
+
+def _actor(prefix: str, spec: CharacterSpec) -> Actor:
+    key = "character" if not prefix else f"characters.{prefix[:-1]}"
+    try:
+        clip = load_clip(spec.clip)
+    except ClipError as error:
+        raise SceneError(f"{key}.clip: {error}") from None
+    body = human(spec.height, spec.mass, spec.sex, spec.feet, spec.strength, spec.locked, prefix)
+    return Actor(spec, body, clip)
+
+
+def _prop(name: str, spec: Any, scene: Scene) -> PropShape:
+    shape = PropShape(spec.shape, spec.size, spec.mass, spec.at, spec.turn, spec.friction, spec.fixed)
+    if spec.colour is not None:
+        shape = PropShape(**{**shape.__dict__, "colour": spec.colour})
+    return shape
+
+
+def _place(world: World, actor: Actor) -> None:
+    """Stand in the first pose of the clip, at `at`, facing `facing`; feet are clamped and joints locked there."""
+    model, data = world.model, world.data
+    character, spec = actor.character, actor.spec
+    base = int(model.jnt_qposadr[world.joint(character.prefix + "root")])
+    root = actor.clip.root(character.height)[0]
+    turn = quat_from_axis_angle((0, 0, 1), np.deg2rad(spec.facing))
+    data.qpos[base : base + 2] = spec.at
+    data.qpos[base + 2] = root[2]
+    data.qpos[base + 3 : base + 7] = quat_multiply(turn, root[3:])
+    posture = posture_of(world, character)
+    names = tuple(j.removeprefix(character.prefix) for j in character.joints)
+    data.qpos[posture.qpos] = actor.clip.angles(names)[0]
+    world.forward()
+    # the middle between the feet stands at `at`
+    feet = np.mean([data.site_xpos[world.site(f)][:2] for f in character.feet], axis=0)
+    data.qpos[base : base + 2] += np.array(spec.at) - feet + _stance_offset(spec, character)
+    world.forward()
+    for equality in character.equalities:
+        hold_still(world, equality.attrib["name"])
+
+
+def _stance_offset(spec: CharacterSpec, character: Character) -> Array:
+    """Sites sit under the middle of the foot, 35 mm ahead of the ankle: `at` is meant between the ankles."""
+    ahead = 0.0175 * character.height / REFERENCE_HEIGHT
+    return ahead * np.array([np.cos(np.deg2rad(spec.facing)), np.sin(np.deg2rad(spec.facing))])
+
+
+class _Where:
+    """Builds one table of a scene; errors say which key."""
+
+    def __init__(self, scene: Scene, path: str) -> None:
+        self.scene, self.path = scene, path
+
+    def wrong(self, key: str, message: str) -> SceneError:
+        return SceneError(f"{self.scene.name}: {self.path}.{key}: {message}")
+
+    def look_up(self, key: str, find: Callable[[], Any]) -> Any:
+        try:
+            return find()
+        except InputError as error:
+            raise self.wrong(key, str(error)) from None
+
+    # --- tasks
+
+    def build_task(self, world: World, actors: list[Actor], name: str, spec: TaskSpec) -> Task:
+        actor = self._actor_of(actors, spec)
+        measure = self._measure(world, actor, spec)
+        task = Task(name, measure, self._law(world, actor, spec), spec.priority, spec.weight, spec.max_force, spec.active)
+        if spec.goal is not None:
+            task.goal = self.goal_maker(world, actor, task, spec.goal, "goal")(world)
+        return task
+
+    def _actor_of(self, actors: list[Actor], spec: TaskSpec) -> Actor:
+        names = [a.character.prefix[:-1] for a in actors]
+        if spec.character is None:
+            if len(actors) > 1:
+                raise self.wrong("character", f"say whose task it is{did_you_mean('', names)}")
+            return actors[0]
+        if spec.character not in names:
+            raise self.wrong("character", f"given '{spec.character}'{did_you_mean(spec.character, [n for n in names if n])}")
+        return actors[names.index(spec.character)]
+
+    def _points(self, world: World, actor: Actor, names: tuple[str, ...], key: str) -> Points:
+        """Sites or bodies by name; a character's own names may be given without its prefix."""
+        sites, bodies = world.names(mujoco.mjtObj.mjOBJ_SITE), world.names(mujoco.mjtObj.mjOBJ_BODY)
+        numbers, offsets = [], []
+        for name in names:
+            for full in (actor.character.prefix + name, name):
+                if full in sites:
+                    s = sites.index(full)
+                    numbers.append(int(world.model.site_bodyid[s]))
+                    offsets.append(world.model.site_pos[s].copy())
+                    break
+                if full in bodies and full != "world":
+                    numbers.append(bodies.index(full))
+                    offsets.append(np.zeros(3))
+                    break
+            else:
+                allowed = [n for n in dict.fromkeys(sites + bodies[1:]) if n]
+                raise self.wrong(key, f"no site or body is called '{name}'{did_you_mean(name, allowed)}")
+        return Points(tuple(numbers), np.array(offsets).reshape(-1, 3))
+
+    def _measure(self, world: World, actor: Actor, spec: TaskSpec) -> Measure:
+        names = (spec.of,) if isinstance(spec.of, str) else spec.of or ()
+        character = actor.character
+        mass = world.model.body_mass
+        mine = [world.body(b) for b in character.bodies]
+        if spec.measure == "point":
+            return self._points(world, actor, names, "of")
+        if spec.measure == "orientation":
+            bodies = self._points(world, actor, names, "of").bodies
+            if spec.axis is None:
+                return Orientation(bodies)
+            if len(bodies) != 1:
+                raise self.wrong("of", "with axis, exactly one body")
+            return Direction(bodies[0], _unit(spec.axis))
+        if spec.measure == "look":
+            head = self._points(world, actor, names or ("head",), "of").bodies[0]
+            axis = GAZE if spec.axis is None else _unit(spec.axis)
+            return Look(Direction(head, axis), int(world.model.body_parentid[head]), np.array([1.0, 0.0, 0.0]))
+        if spec.measure == "com":
+            own, carried = np.zeros_like(mass), np.zeros_like(mass)
+            chosen = self._points(world, actor, names, "of").bodies if names else mine
+            own[list(chosen)] = mass[list(chosen)]
+            if spec.carried:
+                props = [world.body(p) for p in self.scene.props]
+                carried[props] = mass[props]
+            return CentreOfMass(own, carried, tuple(_AXES[a] for a in spec.axes))
+        if spec.measure == "momentum":
+            return Momentum(self._points(world, actor, names, "of").bodies if names else tuple(mine))
+        if not names:
+            return posture_of(world, character)
+        numbers = [self.look_up("of", lambda n=n: world.joint(character.prefix + n)) for n in names]
+        addresses, dofs = world.model.jnt_qposadr[numbers], world.model.jnt_dofadr[numbers]
+        return Posture(addresses.astype(np.int64), dofs.astype(np.int64))
+
+    def _law(self, world: World, actor: Actor, spec: TaskSpec) -> Law:
+        reach = spec.reach
+        if reach is not None and spec.measure in ("orientation", "look", "posture"):
+            reach = float(np.deg2rad(reach))
+        if spec.law == "stabilize":
+            return Stabilize(spec.frequency, spec.smoothing, reach)
+        if spec.law == "track":
+            return Track(spec.frequency)
+        if spec.law == "reach":
+            return Reach(spec.seconds, spec.frequency)
+        if spec.law == "hold":
+            return Hold(spec.frequency)
+        clip = actor.clip if spec.clip is None else self.look_up("clip", lambda: load_clip(str(spec.clip)))
+        character = actor.character
+        names = (spec.of,) if isinstance(spec.of, str) else spec.of
+        joints = character.joints if names is None else tuple(character.prefix + n for n in names)
+        # joints that a posture leaves out must still be posed to compare poses: search with all, keep some
+        source = nearest_pose(clip, world, character.prefix, character.bodies, character.joints, joints, character.height)
+        return Nearest(source, spec.frequency, spec.smoothing)
+
+    # --- goals
+
+    def goal_maker(self, world: World, actor: Actor, task: Task, spec: GoalSpec, key: str) -> GoalMaker:
+        """Check a goal now; make it when its step begins."""
+        scale = actor.character.height / REFERENCE_HEIGHT if spec.scale else 1.0
+        measure = task.measure
+        if spec.clip is not None:
+            if not isinstance(measure, Posture):
+                raise self.wrong(key, "a clip's pose is a goal for measure 'posture'")
+            pose = self._pose(world, actor, measure, spec, key)
+            return lambda w: Fixed(pose)
+        if spec.path is not None:
+            path = np.array([row for row in spec.path], float) if len({len(r) for r in spec.path}) == 1 else None
+            if path is None or len(path) < 2 or (np.diff(path[:, 0]) <= 0).any():
+                raise self.wrong(key, "path needs two or more rows [time, numbers...] of one length, times increasing")
+            keys = np.array([self._numbers(measure, row[1:] * scale, key) for row in path])
+            return lambda w: Path(path[:, 0], keys, w.time)
+        numbers = np.array(spec.at, float)
+        if spec.carry is not None:
+            if spec.carry not in self.scene.props or not isinstance(measure, Points):
+                raise self.wrong(f"{key}.carry", f"given '{spec.carry}'{did_you_mean(spec.carry, self.scene.props)}")
+            prop = world.body(spec.carry)
+            return lambda w: _carry(w, measure, prop, numbers * scale)
+        if spec.of == "feet":
+            return lambda w: Fixed(_on_stance(w, actor, numbers * scale)[: _size(measure)])
+        if spec.of is not None:
+            where = self._points(world, actor, (spec.of,), f"{key}.of")
+            offsets = np.atleast_2d(numbers * scale)
+            if offsets.shape[1] != 3 or not isinstance(measure, Points | Look) or len(offsets) != _size(measure) // 3:
+                raise self.wrong(f"{key}.at", f"needs {_size(measure) // 3} points [x, y, z] in the frame of '{spec.of}'")
+            return lambda w: OnBody(where.bodies[0], where.offsets + offsets)
+        value = self._numbers(measure, numbers.ravel() * scale, key)
+        return lambda w: Fixed(value)
+
+    def _numbers(self, measure: Measure, given: Array, key: str) -> Array:
+        """Plain numbers in the measure's own form."""
+        if isinstance(measure, Orientation):
+            if len(given) == 3:
+                given = np.tile(given, len(measure.bodies))
+            if len(given) != 3 * len(measure.bodies):
+                raise self.wrong(key, "needs roll, pitch, yaw [deg] for each body, or once for all")
+            return np.concatenate([quat_from_euler(np.deg2rad(g)) for g in given.reshape(-1, 3)])
+        if isinstance(measure, Posture):
+            given = np.deg2rad(given)
+        if len(given) != _size(measure):
+            raise self.wrong(key, f"needs {_size(measure)} numbers, {len(given)} were given")
+        return given
+
+    def _pose(self, world: World, actor: Actor, measure: Posture, spec: GoalSpec, key: str) -> Array:
+        clip = self.look_up(f"{key}.clip", lambda: load_clip(str(spec.clip)))
+        if not -len(clip.qpos) <= spec.frame < len(clip.qpos):
+            raise self.wrong(f"{key}.frame", f"given {spec.frame}: the clip has frames 0 to {len(clip.qpos) - 1}")
+        joints = {int(world.model.jnt_qposadr[world.joint(j)]): j for j in actor.character.joints}
+        names = tuple(joints[int(a)].removeprefix(actor.character.prefix) for a in measure.qpos)
+        return clip.angles(names)[spec.frame]  # type: ignore[no-any-return]
+
+
+def _size(measure: Measure) -> int:
+    """How many plain numbers a goal of this measure has."""
+    if isinstance(measure, Points):
+        return 3 * len(measure.bodies)
+    if isinstance(measure, CentreOfMass):
+        return len(measure.axes)
+    if isinstance(measure, Posture):
+        return len(measure.dofs)
+    return 3
+
+
+def _unit(axis: tuple[float, float, float]) -> Array:
+    v = np.array(axis)
+    return v / max(float(np.linalg.norm(v)), 1e-12)
+
+
+def quat_from_euler(angles: Array) -> Array:
+    """Roll about x, then pitch about y, then yaw about z (world axes) [rad]."""
+    roll, pitch, yaw = (quat_from_axis_angle(a, t) for a, t in zip(np.eye(3), angles))
+    return quat_multiply(yaw, quat_multiply(pitch, roll))
+
+
+def _carry(world: World, measure: Points, prop: int, place: Array) -> Goal:
+    """Hands keep their places on the prop while its middle goes to `place`."""
+    now = measure.evaluate(world.dynamics()).value.reshape(-1, 3)
+    return Fixed((place + now - world.data.xpos[prop]).ravel())
+
+
+def _on_stance(world: World, actor: Actor, offset: Array) -> Array:
+    """A point given from the middle between the feet, x along the way they point."""
+    feet = [world.site(f) for f in actor.character.feet]
+    middle = np.mean([world.data.site_xpos[f] for f in feet], axis=0)
+    ahead = np.sum([world.data.site_xmat[f].reshape(3, 3)[:, 0] for f in feet], axis=0)
+    yaw = np.arctan2(ahead[1], ahead[0])
+    x, y = offset[0], offset[1] if len(offset) > 1 else 0.0
+    z = offset[2] if len(offset) > 2 else 0.0
+    return middle + np.array([x * np.cos(yaw) - y * np.sin(yaw), x * np.sin(yaw) + y * np.cos(yaw), z])  # type: ignore[no-any-return]
+
+
+# --- the script
+
+
+def _script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) -> Steps:
+    by_name = {t.name: t for t in tasks}
+    step_names = [s.name for s in scene.steps]
+    hands = [h for a in actors for h in a.character.hands]
+    steps = []
+    for number, spec in enumerate(scene.steps):
+        here = _Where(scene, f"steps.{spec.name}")
+        if step_names.count(spec.name) > 1:
+            raise here.wrong("name", "another step has the same name")
+        if isinstance(spec.when, str) and number > 0:
+            raise here.wrong("when", "only the first step begins at the start")
+        used = {"goals": list(spec.goals), "on": list(spec.on), "off": list(spec.off)}
+        if not isinstance(spec.when, str) and spec.when.task is not None:
+            used["when.task"] = [spec.when.task]
+        for key, names in used.items():
+            for name in names:
+                if name not in by_name:
+                    raise here.wrong(key, f"no task is called '{name}'{did_you_mean(name, by_name)}")
+        if spec.otherwise is not None and spec.otherwise not in step_names:
+            raise here.wrong("otherwise", f"no step is called '{spec.otherwise}'{did_you_mean(spec.otherwise, step_names)}")
+        for hand in [*spec.grasp, *spec.release]:
+            if hand not in hands:
+                raise here.wrong("grasp" if hand in spec.grasp else "release", f"no hand is called '{hand}'{did_you_mean(hand, hands)}")
+        for prop in spec.grasp.values():
+            if prop not in scene.props or scene.props[prop].fixed:
+                free = [p for p, s in scene.props.items() if not s.fixed]
+                raise here.wrong("grasp", f"no movable prop is called '{prop}'{did_you_mean(prop, free)}")
+        goals = {
+            name: here.goal_maker(world, here._actor_of(actors, scene.tasks[name]), by_name[name], goal, f"goals.{name}")
+            for name, goal in spec.goals.items()
+        }
+        steps.append(Step(spec, goals))
+    for fact, fact_spec in scene.facts.items():
+        for step in (fact_spec.since, fact_spec.until):
+            if step is not None and step not in step_names:
+                raise SceneError(f"{scene.name}: facts.{fact}: no step is called '{step}'{did_you_mean(step, step_names)}")
+        if fact_spec.task is not None and fact_spec.task not in by_name:
+            raise SceneError(f"{scene.name}: facts.{fact}.task: given '{fact_spec.task}'{did_you_mean(fact_spec.task, by_name)}")
+    return Steps(tuple(steps))

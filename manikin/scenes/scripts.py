@@ -1,0 +1,120 @@
+"""Scripts: who changes the tasks when. Steps begin one after the other when their condition holds."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from manikin.physics.attach import grasp, release
+from manikin.physics.world import World
+from manikin.scenes.scene import StepSpec
+from manikin.tasks.goals import Goal
+from manikin.tasks.task import Task
+
+GoalMaker = Callable[[World], Goal]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the scene file with its goals ready to be made when it begins."""
+
+    spec: StepSpec
+    goals: dict[str, GoalMaker]
+
+
+@dataclass
+class Steps:
+    """The script of a manipulation: a walk through steps. Mutable, small, copyable."""
+
+    steps: tuple[Step, ...]
+    position: int = -1
+    since: float = 0.0
+    done: bool = False
+    failed: str | None = None
+    began: list[str] = field(default_factory=list)
+
+    def update(self, world: World, tasks: Sequence[Task]) -> list[str]:
+        """Begin every step that is due; the names of those that began."""
+        out: list[str] = []
+        while not self.done:
+            following = self._following()
+            if following is not None and self._due(world, tasks, self.steps[following].spec):
+                self._begin(following, world, tasks)
+            elif self._late(world):
+                self._give_up(world, tasks)
+            else:
+                break
+            out.append(self.steps[self.position].spec.name)
+        return out
+
+    @property
+    def finished(self) -> bool:
+        """Whether every step of the plan has begun."""
+        return self._following() is None and self.failed is None
+
+    def _following(self) -> int | None:
+        """The next step in order; fallbacks are only jumped to, and after one its followers count."""
+        index = self.position + 1
+        inside = self.position >= 0 and self.steps[self.position].spec.fallback
+        while index < len(self.steps) and self.steps[index].spec.fallback and not inside:
+            index += 1
+        return index if index < len(self.steps) else None
+
+    def _due(self, world: World, tasks: Sequence[Task], spec: StepSpec) -> bool:
+        when = spec.when
+        if isinstance(when, str):
+            return self.position < 0
+        if world.time - self.since < when.after:
+            return False
+        if when.task is None or when.within is None:
+            return True
+        return next(t for t in tasks if t.name == when.task).error <= when.within
+
+    def _late(self, world: World) -> bool:
+        if self.position < 0:
+            return False
+        timeout = self.steps[self.position].spec.timeout
+        return timeout is not None and world.time - self.since > timeout
+
+    def _give_up(self, world: World, tasks: Sequence[Task]) -> None:
+        spec = self.steps[self.position].spec
+        self.failed = self.failed or why_stuck(world, tasks, self)
+        if spec.otherwise is None:
+            self.done = True
+            return
+        self._begin(next(i for i, s in enumerate(self.steps) if s.spec.name == spec.otherwise), world, tasks)
+
+    def _begin(self, index: int, world: World, tasks: Sequence[Task]) -> None:
+        step = self.steps[index]
+        self.position, self.since = index, world.time
+        self.began.append(step.spec.name)
+        by_name = {t.name: t for t in tasks}
+        for hand in step.spec.release:
+            release(world, hand)
+        for hand, prop in step.spec.grasp.items():
+            grasp(world, hand, prop)
+        for name in step.spec.off:
+            by_name[name].active = False
+        for name in step.spec.on:
+            by_name[name].active = True
+            by_name[name].law.restart()
+        for name, make in step.goals.items():
+            by_name[name].aim_at(make(world))
+            # unknown until the controller has looked: no step may pass on the old goal's error
+            by_name[name].error = float("inf")
+        self.done = step.spec.end
+
+
+def why_stuck(world: World, tasks: Sequence[Task], script: Steps) -> str:
+    """What the script is waiting for, and which limit stands in the way."""
+    spec = script.steps[script.position].spec if script.position >= 0 else None
+    following = script._following()
+    if following is None:
+        return ""
+    then = script.steps[following].spec
+    where = f"step '{spec.name}' did not lead to '{then.name}'" if spec else f"step '{then.name}' never began"
+    if isinstance(then.when, str) or then.when.task is None or then.when.within is None:
+        return f"{where} by {world.time:.2f} s"
+    task = next(t for t in tasks if t.name == then.when.task)
+    text = f"{where} by {world.time:.2f} s: task '{task.name}' is {task.error:.2f} from its goal (needs {then.when.within:g})"
+    if task.max_force is not None and task.at_limit:
+        text += f" and pulls with its force limit of {task.max_force:g} N"
+    return text

@@ -1,0 +1,123 @@
+"""The stage: one MJCF string from characters and props, with the light, ground and palette that every scene shares."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from manikin import palette
+from manikin.characters.catalog import Character
+from manikin.characters.human import CHARACTERS, GROUND, PROPS, STIFF
+from manikin.characters.mjcf import child, element
+from manikin.physics.attach import grip_name
+
+Shape = Literal["box", "sphere", "capsule", "cylinder"]
+
+
+@dataclass(frozen=True)
+class PropShape:
+    """A rigid prop. size: box edge lengths; sphere (radius); capsule and cylinder (radius, length) [m]."""
+
+    shape: Shape
+    size: tuple[float, ...]
+    mass: float
+    at: tuple[float, float, float]
+    turn: tuple[float, float, float] = (0.0, 0.0, 0.0)  # roll, pitch, yaw [deg]
+    friction: float = 0.8
+    fixed: bool = False
+    colour: tuple[float, float, float] = palette.MATERIALS["prop"]
+
+    def mujoco_size(self) -> tuple[float, ...]:
+        if self.shape == "box":
+            return tuple(s / 2 for s in self.size)
+        if self.shape == "sphere":
+            return self.size
+        return (self.size[0], self.size[1] / 2)
+
+
+def stage(
+    name: str,
+    characters: Sequence[Character],
+    props: Mapping[str, PropShape],
+    timestep: float = 0.002,
+    friction: float = 0.8,
+) -> str:
+    """The MJCF of a scene, self-contained."""
+    root = element("mujoco", model=name)
+    child(root, "compiler", angle="radian", autolimits=True)
+    option = child(root, "option", timestep=timestep, integrator="implicitfast")
+    # divergence is told, never silently reset
+    child(option, "flag", autoreset="disable")
+    # inlined meshes and constraint rows of a crowd fit easily
+    child(root, "size", memory="64M")
+    _look(root)
+    assets = child(root, "asset")
+    _materials(assets)
+    world = child(root, "worldbody")
+    _ground_and_light(world, friction)
+    for character in characters:
+        assets.extend(character.assets)
+        world.append(character.body)
+    for prop, spec in props.items():
+        _add_prop(world, prop, spec)
+    actuators = child(root, "actuator")
+    equalities = child(root, "equality")
+    for character in characters:
+        actuators.extend(character.actuators)
+        equalities.extend(character.equalities)
+        for hand in character.hands:
+            for prop, spec in props.items():
+                if not spec.fixed:
+                    child(
+                        equalities, "weld", name=grip_name(hand, prop), body1=hand, body2=prop, active=False, **STIFF
+                    )  # fmt: skip
+    ET.indent(root, " ")
+    return ET.tostring(root, encoding="unicode")
+
+
+def _look(root: ET.Element) -> None:
+    visual = child(root, "visual")
+    child(visual, "global", offwidth=1920, offheight=1920, fovy=32)
+    child(visual, "quality", shadowsize=4096, offsamples=4)
+    child(visual, "headlight", ambient=[0.38, 0.37, 0.38], diffuse=[0.16, 0.16, 0.17], specular=[0.05, 0.05, 0.05])
+    child(visual, "map", znear=0.02, haze=0.4, shadowscale=0.6)
+    child(visual, "rgba", haze=[*palette.HAZE, 1])
+
+
+def _materials(assets: ET.Element) -> None:
+    near, far = palette.SKY
+    child(assets, "texture", name="sky", type="skybox", builtin="gradient", rgb1=near, rgb2=far, width=256, height=1536)
+    for name, colour in palette.MATERIALS.items():
+        matte = name == "floor"
+        child(
+            assets, "material", name=name, rgba=[*colour, 1], reflectance=0,
+            specular=0 if matte else 0.28, shininess=0 if matte else 0.35,
+        )  # fmt: skip
+
+
+def _ground_and_light(world: ET.Element, friction: float) -> None:
+    child(
+        world, "geom", name="floor", type="plane", size=[0, 0, 0.1], material="floor",
+        contype=GROUND, conaffinity=PROPS | CHARACTERS, friction=[friction, 0.005, 0.0001],
+    )  # fmt: skip
+    child(
+        world, "light", name="key", type="directional", pos=[1.6, 1.8, 3.6], dir=[-0.42, -0.45, -0.78],
+        diffuse=[0.62, 0.59, 0.54], specular=[0.35, 0.33, 0.30], castshadow=True,
+    )  # fmt: skip
+    child(
+        world, "light", name="rim", type="directional", pos=[-2.5, -2, 2.5], dir=[0.62, 0.60, -0.50],
+        diffuse=[0.20, 0.23, 0.28], specular=[0.15, 0.15, 0.18], castshadow=False,
+    )  # fmt: skip
+
+
+def _add_prop(world: ET.Element, name: str, spec: PropShape) -> None:
+    body = child(world, "body", name=name, pos=spec.at, euler=np.deg2rad(spec.turn))
+    if not spec.fixed:
+        child(body, "freejoint", name=name)
+    child(
+        body, "geom", name=name, type=spec.shape, size=spec.mujoco_size(), mass=spec.mass, rgba=[*spec.colour, 1],
+        contype=PROPS, conaffinity=GROUND | PROPS | CHARACTERS, friction=[spec.friction, 0.005, 0.0001],
+    )  # fmt: skip
+    child(body, "site", name=name, size=0.01, group=4)

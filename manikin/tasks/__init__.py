@@ -1,0 +1,1 @@
+"""Tasks: what is measured times the law of what is wanted."""

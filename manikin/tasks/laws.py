@@ -1,0 +1,193 @@
+"""The five laws: how a task's acceleration is chosen. Abe & Popovic 2006, section 4.1, Eq. 11 and 12.
+
+Gains are frequencies [Hz]: k = (2 pi f)^2, critically damped. Laws hold the little memory they need (a smoothed goal, the
+start of a reach), so copy them with their task.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from manikin.linear.nullspace import FAST
+from manikin.physics.world import World
+from manikin.springs import gains, spring_to
+from manikin.tasks.goals import Aim
+from manikin.tasks.measures import Look, Measure, Measured, Orientation, Posture
+
+Array = NDArray[np.float64]
+
+
+class Command(NamedTuple):
+    """Wanted acceleration of the rows (k,), and how far the value is from its goal."""
+
+    acceleration: Array
+    error: float
+
+
+class PoseSource(Protocol):
+    """Anything that proposes joint angles for the present state: a clip searched for its nearest pose."""
+
+    def pose(self, world: World) -> Array: ...
+
+
+class Law(Protocol):
+    """What is wanted of a measure."""
+
+    def restart(self) -> None:
+        """The task was switched on or got a new goal."""
+        ...
+
+    def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command: ...
+
+
+@njit(cache=True, fastmath=FAST)
+def saturate(error: Array, limit: float, block: int) -> Array:
+    """Shorten each block of an error to at most `limit`, keeping its direction."""
+    out = error.copy()
+    for b in range(0, error.shape[0], block):
+        square = 0.0
+        for i in range(b, min(b + block, error.shape[0])):
+            square += error[i] * error[i]
+        if square > limit * limit:
+            for i in range(b, min(b + block, error.shape[0])):
+                out[i] *= limit / np.sqrt(square)
+    return out
+
+
+@njit(cache=True, fastmath=FAST)
+def distance(error: Array, block: int) -> float:
+    """The longest block of an error: metres or radians from the goal."""
+    most = 0.0
+    for b in range(0, error.shape[0], block):
+        square = 0.0
+        for i in range(b, min(b + block, error.shape[0])):
+            square += error[i] * error[i]
+        most = max(most, square)
+    return np.sqrt(most)  # type: ignore[no-any-return]
+
+
+@dataclass
+class Stabilize:
+    """Eq. 11: f* = k (x_d - x) - 2 sqrt(k) xdot, calmed.
+
+    smoothing: half-life [s] of a critically damped filter on the goal (a step of a metre yanks otherwise).
+    reach: errors longer than this [m or rad] pull no harder; None for no limit.
+    """
+
+    frequency: float = 1.0
+    smoothing: float = 0.0
+    reach: float | None = None
+    position: Array | None = None
+    speed: Array | None = None
+
+    def restart(self) -> None:
+        """The smoothed goal carries on from where it is."""
+
+    def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
+        k, damping = gains(self.frequency)
+        if aim is None:
+            return Command(-damping * now.rate, 0.0)
+        goal = aim.value
+        # directions have no straight line to slide along: only their error is limited
+        if self.smoothing > 0 and goal.shape == now.value.shape and not isinstance(measure, Orientation | Look):
+            if self.position is None or self.speed is None:
+                self.position, self.speed = now.value.copy(), now.rate.copy()
+            self.position, self.speed = spring_to(self.position, self.speed, goal, self.smoothing, dt)
+            goal = self.position
+        error = measure.error(now.value, goal)
+        pull = k * (error if self.reach is None else saturate(error, self.reach, measure.block))
+        left = error if goal is aim.value else measure.error(now.value, aim.value)
+        return Command(pull - damping * now.rate, distance(left, measure.block))
+
+
+@dataclass
+class Track:
+    """Eq. 12: f* = k (x_d - x) + 2 sqrt(k) (xdot_d - xdot) + xddot_d."""
+
+    frequency: float = 2.0
+
+    def restart(self) -> None:
+        """Nothing to remember."""
+
+    def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
+        k, damping = gains(self.frequency)
+        if aim is None:
+            return Command(-damping * now.rate, 0.0)
+        error = measure.error(now.value, aim.value)
+        return Command(k * error + damping * (aim.rate - now.rate) + aim.acceleration, distance(error, measure.block))
+
+
+@dataclass
+class Reach:
+    """Go from here to the goal in `seconds` with a bell-shaped speed (minimum jerk, Flash & Hogan 1985), then stay."""
+
+    seconds: float = 1.0
+    frequency: float = 2.0
+    began: float | None = None
+    origin: Array | None = None
+
+    def restart(self) -> None:
+        self.began = None
+
+    def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
+        k, damping = gains(self.frequency)
+        if aim is None:
+            return Command(-damping * now.rate, 0.0)
+        if self.began is None or self.origin is None:
+            # remember the way still to go, in the space of the rows
+            self.began, self.origin = world.time, measure.error(now.value, aim.value)
+        left = measure.error(now.value, aim.value)
+        s = min(max((world.time - self.began) / self.seconds, 0.0), 1.0)
+        remaining = 1 - s**3 * (10 - 15 * s + 6 * s * s)
+        slope = -30 * s * s * (1 - s) ** 2 / self.seconds
+        curve = -60 * s * (1 - s) * (1 - 2 * s) / self.seconds**2
+        # on the curve the error is `remaining x origin`, and the value moves against the error
+        ahead = left - remaining * self.origin
+        want = k * ahead + damping * (-slope * self.origin + aim.rate - now.rate) - curve * self.origin
+        return Command(want + aim.acceleration, distance(left, measure.block))
+
+
+@dataclass
+class Hold:
+    """Stay where the task was switched on."""
+
+    frequency: float = 2.0
+    place: Array | None = None
+
+    def restart(self) -> None:
+        self.place = None
+
+    def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
+        if self.place is None:
+            self.place = now.value.copy()
+        k, damping = gains(self.frequency)
+        error = measure.error(now.value, self.place)
+        return Command(k * error - damping * now.rate, distance(error, measure.block))
+
+
+@dataclass
+class Nearest:
+    """Section 4.3: stabilise towards the nearest pose of a clip, or towards a given pose while the task has a goal."""
+
+    source: PoseSource
+    frequency: float = 1.2
+    smoothing: float = 0.1
+    position: Array | None = None
+    speed: Array | None = None
+
+    def restart(self) -> None:
+        """The smoothed pose carries on from where it is."""
+
+    def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
+        if not isinstance(measure, Posture):
+            raise TypeError("the law 'nearest' is for posture")
+        goal = self.source.pose(world) if aim is None else aim.value
+        if self.position is None or self.speed is None:
+            self.position, self.speed = goal.copy(), np.zeros_like(goal)
+        self.position, self.speed = spring_to(self.position, self.speed, goal, self.smoothing, dt)
+        k, damping = gains(self.frequency)
+        error = self.position - now.value
+        return Command(k * error - damping * now.rate, distance(goal - now.value, 1))

@@ -1,0 +1,213 @@
+"""The six measures: point, orientation, centre of mass, momentum, posture, look-at.
+
+A measure returns value, rate, jacobian, bias with  rate = jacobian @ qvel,  d(rate)/dt = jacobian @ qacc + bias  and, in the
+sense of `error`, d(value)/dt = rate. `error(value, goal)` is the way from value to goal in the space of the rows.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from manikin.linear.nullspace import FAST
+from manikin.physics.dynamics import Dynamics
+from manikin.spatial import rotation_error
+
+Array = NDArray[np.float64]
+
+
+@njit(cache=True, fastmath=FAST)
+def _angles_across(value: Array, goal: Array) -> Array:
+    """Turn (2,) [rad] about the two tangents in value[3:9] that brings the direction value[:3] onto `goal`."""
+    out = np.zeros(2)
+    length = np.sqrt(goal[0] ** 2 + goal[1] ** 2 + goal[2] ** 2)
+    if length < 1e-9:
+        return out
+    x, y, z = goal[0] / length, goal[1] / length, goal[2] / length
+    cx, cy, cz = value[1] * z - value[2] * y, value[2] * x - value[0] * z, value[0] * y - value[1] * x
+    sine, cosine = np.sqrt(cx * cx + cy * cy + cz * cz), value[0] * x + value[1] * y + value[2] * z
+    if sine < 1e-9:
+        # facing away exactly: any side will do
+        out[0] = 0.0 if cosine > 0 else np.pi
+        return out
+    scale = np.arctan2(sine, cosine) / sine
+    for k in range(2):
+        out[k] = scale * (value[3 + 3 * k] * cx + value[4 + 3 * k] * cy + value[5 + 3 * k] * cz)
+    return out
+
+
+class Measured(NamedTuple):
+    """value (any shape the measure likes), rate (k,), jacobian (k, nv), bias (k,) = Jdot qvel."""
+
+    value: Array
+    rate: Array
+    jacobian: Array
+    bias: Array
+
+
+class Measure(Protocol):
+    """What a task is about."""
+
+    @property
+    def block(self) -> int:
+        """Rows that belong together: errors saturate and forces are limited per block."""
+        ...
+
+    def evaluate(self, dynamics: Dynamics) -> Measured: ...
+
+    def error(self, value: Array, goal: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Points:
+    """Positions [m] of points fixed to bodies, world axes; three rows each."""
+
+    bodies: tuple[int, ...]
+    offsets: Array  # (n, 3) in the body frames
+    block: int = 3
+
+    def evaluate(self, dynamics: Dynamics) -> Measured:
+        n = len(self.bodies)
+        value, rate, bias = np.empty(3 * n), np.empty(3 * n), np.empty(3 * n)
+        jacobian = np.empty((3 * n, dynamics.nv))
+        for i, body in enumerate(self.bodies):
+            k = slice(3 * i, 3 * i + 3)
+            value[k] = dynamics.body_point(body) + dynamics.body_axes(body) @ self.offsets[i]
+            j, v, b = dynamics.frame(body, value[k])
+            rate[k], jacobian[k], bias[k] = v[:3], j[:3], b[:3]
+        return Measured(value, rate, jacobian, bias)
+
+    def error(self, value: Array, goal: Array) -> Array:
+        return goal - value
+
+
+@dataclass(frozen=True)
+class Orientation:
+    """Orientation of bodies; rows are angular velocity, world axes. value: one quaternion after the other."""
+
+    bodies: tuple[int, ...]
+    block: int = 3
+
+    def evaluate(self, dynamics: Dynamics) -> Measured:
+        frames = [dynamics.frame(b, dynamics.body_point(b)) for b in self.bodies]
+        return Measured(
+            np.concatenate([dynamics.body_quat(b) for b in self.bodies]),
+            np.concatenate([v[3:] for _, v, _ in frames]),
+            np.concatenate([j[3:] for j, _, _ in frames]),
+            np.concatenate([b[3:] for _, _, b in frames]),
+        )
+
+    def error(self, value: Array, goal: Array) -> Array:
+        pairs = zip(value.reshape(-1, 4), goal.reshape(-1, 4))
+        return np.concatenate([rotation_error(v, g) for v, g in pairs])
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Where a body's own axis points; two rows: the angular velocity across the axis. value: axis and its two tangents."""
+
+    body: int
+    axis: Array  # (3,) unit, body frame
+    block: int = 2
+
+    tangents: Array = field(init=False, repr=False)  # (2, 3) perpendicular to the axis, body frame
+
+    def __post_init__(self) -> None:
+        other = np.eye(3)[int(np.argmin(np.abs(self.axis)))]
+        first = np.cross(self.axis, other)
+        first /= np.linalg.norm(first)
+        object.__setattr__(self, "tangents", np.stack([first, np.cross(self.axis, first)]))
+
+    def evaluate(self, dynamics: Dynamics) -> Measured:
+        axes = dynamics.body_axes(self.body)
+        across = self.tangents @ axes.T
+        jacobian, rate, bias = dynamics.frame(self.body, dynamics.body_point(self.body))
+        value = np.empty(9)
+        value[:3], value[3:] = axes @ self.axis, across.ravel()
+        # the tangents turn with the body, and w . (w x t) = 0: no further bias
+        return Measured(value, across @ rate[3:], across @ jacobian[3:], across @ bias[3:])
+
+    def error(self, value: Array, goal: Array) -> Array:
+        return _angles_across(value, goal)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Look:
+    """Gaze: the direction of a body's axis towards a point. Goals are points [m]; rows as in Direction.
+
+    soften: the share of the body that carries it (a thorax) that draws the gaze straight ahead.
+    """
+
+    direction: Direction
+    carrier: int
+    ahead: Array  # (3,) straight ahead, carrier frame
+    soften: float = 0.4
+    block: int = 2
+
+    def evaluate(self, dynamics: Dynamics) -> Measured:
+        m = self.direction.evaluate(dynamics)
+        ahead = dynamics.body_axes(self.carrier) @ self.ahead
+        return Measured(np.concatenate([m.value, dynamics.body_point(self.direction.body), ahead]), *m[1:])
+
+    def error(self, value: Array, goal: Array) -> Array:
+        gaze = goal - value[9:12]
+        length = max(float(np.sqrt(gaze @ gaze)), 1e-9)
+        return self.direction.error(value, (1 - self.soften) / length * gaze + self.soften * value[12:15])
+
+
+@dataclass(frozen=True)
+class CentreOfMass:
+    """Centre of mass [m] of bodies along chosen world axes, plus what they carry (weighted by World.load)."""
+
+    masses: Array  # (nbody,) [kg], zero for bodies that do not count
+    carried: Array  # (nbody,) [kg] of bodies that count as far as they are carried
+    axes: tuple[int, ...] = (0, 1)
+    block: int = 3
+
+    def evaluate(self, dynamics: Dynamics) -> Measured:
+        value, rate, jacobian, bias = dynamics.centre_of_mass(self.masses + dynamics.load * self.carried)
+        k = list(self.axes)
+        return Measured(value[k], rate[k], jacobian[k], bias[k])
+
+    def error(self, value: Array, goal: Array) -> Array:
+        return goal - value
+
+
+@dataclass(frozen=True)
+class Momentum:
+    """Linear [kg m/s] and angular [kg m^2/s] momentum of bodies about their centre of mass: six rows.
+
+    rate IS the momentum; value is mass x centre. Angular momentum has no integral, so its error is zero: laws damp it.
+    """
+
+    bodies: tuple[int, ...]
+    block: int = 3
+
+    def evaluate(self, dynamics: Dynamics) -> Measured:
+        rate, value, jacobian, bias = dynamics.momentum(list(self.bodies))
+        return Measured(value, rate, jacobian, bias)
+
+    def error(self, value: Array, goal: Array) -> Array:
+        return np.concatenate([goal[:3] - value[:3], np.zeros(3)])
+
+
+@dataclass(frozen=True)
+class Posture:
+    """Angles [rad] of hinge joints; one row each."""
+
+    qpos: NDArray[np.int64]
+    dofs: NDArray[np.int64]
+    block: int = 1
+
+    def evaluate(self, dynamics: Dynamics) -> Measured:
+        k = len(self.dofs)
+        jacobian = np.zeros((k, dynamics.nv))
+        jacobian[np.arange(k), self.dofs] = 1.0
+        return Measured(dynamics.qpos[self.qpos], dynamics.qvel[self.dofs], jacobian, np.zeros(k))
+
+    def error(self, value: Array, goal: Array) -> Array:
+        return goal - value
+
+

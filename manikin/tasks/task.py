@@ -1,0 +1,56 @@
+"""Task: what is measured times the law of what is wanted."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.physics.world import World
+from manikin.tasks.goals import Goal
+from manikin.tasks.laws import Law
+from manikin.tasks.measures import Measure, Measured
+
+Array = NDArray[np.float64]
+
+
+class Rows(NamedTuple):
+    """jacobian @ qacc = wanted, and how far the task is from its goal."""
+
+    jacobian: Array
+    wanted: Array
+    error: float
+
+
+@dataclass
+class Task:
+    """priority 0 is the highest; max_force [N] limits the Eq. 13 force per block (per hand); weight within a level."""
+
+    name: str
+    measure: Measure
+    law: Law
+    priority: int = 0
+    weight: float = 1.0
+    max_force: float | None = None
+    active: bool = True
+    goal: Goal | None = None
+    error: float = 0.0  # distance from the goal when last evaluated
+    at_limit: bool = False  # whether max_force held it back when last solved
+
+    def aim_at(self, goal: Goal | None) -> None:
+        """Give the task a new goal and switch it on."""
+        self.goal, self.active = goal, True
+        self.law.restart()
+
+    def rows(self, world: World, dt: float) -> Rows:
+        """What this task asks of the joint accelerations now."""
+        now = self.measure.evaluate(world.dynamics())
+        wanted = self.wanted(world, now, dt)
+        return Rows(now.jacobian, wanted - now.bias, self.error)
+
+    def wanted(self, world: World, now: Measured, dt: float) -> Array:
+        """The acceleration that the law commands; remembers the distance from the goal."""
+        aim = None if self.goal is None else self.goal.at(world)
+        command = self.law.command(world, self.measure, now, aim, dt)
+        self.error = command.error
+        return command.acceleration
