@@ -1,6 +1,7 @@
 """Critically damped springs with exact integration, and gains as people think of them: [Hz] and half-life [s]."""
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -17,12 +18,13 @@ def decay(halflife: float, dt: float) -> float:
     return float(0.5 ** (dt / halflife)) if halflife > 0 else 0.0
 
 
+@njit(cache=True)
 def spring_to(x: Array, v: Array, goal: Array, halflife: float, dt: float) -> tuple[Array, Array]:
     """Advance a critically damped spring towards `goal`, exactly, whatever the time step.
 
     A critically damped step response has covered half of the way when omega t = 1.6783.
     """
-    if halflife <= 0:
+    if halflife <= 0.0:
         return goal.copy(), np.zeros_like(goal)
     omega = 1.6783469900166605 / halflife
     gap = x - goal

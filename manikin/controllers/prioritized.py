@@ -27,11 +27,11 @@ class _Asked(NamedTuple):
     task: Task
     rows: Array
     wanted: Array
-    force: float
+    force: float = 0.0
 
 
 class Solution(NamedTuple):
-    """What the controller decided: the input z, torques [N m] and constraint forces."""
+    """What the controller decided: the input z, torques [N m], constraint forces, and how the tasks fared."""
 
     z: Array
     torque: Array
@@ -61,67 +61,73 @@ class Prioritized:
         """The prioritized torques before any actuator limit."""
         dynamics = world.dynamics()
         response = dynamics.response()
-        active = sorted((t for t in tasks if t.active), key=lambda t: t.priority)
-        rest_task = _rest_task(active, response)
-        asked = [self._ask(world, response, t, dt) for t in active if t is not rest_task]
+        active = sorted((t for t in tasks if t.active), key=_priority)
+        last = _last_posture(active)
+        asked = self._ask(world, response, [t for t in active if t is not last], dt)
+        rest = self._ask_last(world, response, last, dt) if last is not None else None
 
         n = response.h.shape[0]
-        rows = np.concatenate([np.zeros((0, n))] + [a.rows for a in asked])
-        wanted = np.concatenate([np.zeros(0)] + [a.wanted for a in asked])
-        weights = np.concatenate([np.zeros(0)] + [np.full(len(a.wanted), a.task.weight) for a in asked])
-        sizes: dict[int, int] = {}
+        rows = np.concatenate([a.rows for a in asked]) if asked else np.zeros((0, n))
+        wanted = np.concatenate([a.wanted for a in asked]) if asked else np.zeros(0)
+        weights = np.concatenate([np.full(len(a.wanted), a.task.weight) for a in asked]) if asked else np.ones(0)
+        starts, priority = [0], None
         for a in asked:
-            sizes[a.task.priority] = sizes.get(a.task.priority, 0) + len(a.wanted)
-        starts = np.cumsum([0, *sizes.values()])
-        rest = np.zeros(n)
-        if rest_task is not None:
-            rest = self._rest(world, response, rest_task, dt)
+            if a.task.priority != priority:
+                starts.append(starts[-1])
+                priority = a.task.priority
+            starts[-1] += len(a.wanted)
         if self.joint_limits is not None:
-            low, high = self.joint_limits.bounds(dynamics)
-            joint_rows = response.joint_rows
+            bounded, (low, high) = response.joint_rows, self.joint_limits.bounds(dynamics)
         else:
-            joint_rows, low, high = np.zeros((0, n)), np.zeros(0), np.zeros(0)
+            bounded, low, high = np.zeros((0, n)), np.zeros(0), np.zeros(0)
+        rest_rows, rest_wanted = (rest.rows, rest.wanted) if rest is not None else (np.zeros((0, n)), np.zeros(0))
         z, _ = solve_levels(
-            rows, wanted, weights / max(1.0, weights.max(initial=0.0)), starts, rest, rest_task is not None,
-            joint_rows, low, high, response.basis, response.decided, response.motion, self.soft, self.compensate,
+            rows, wanted, weights, np.array(starts), rest_rows, rest_wanted, bounded, low, high,
+            response.basis, response.decided, response.motion, self.soft, self.compensate,
         )  # fmt: skip
         torque, force = response.torque(z)
-        return Solution(z, torque, force, lambda: _report(asked, rest_task, rest, z))
+        everyone = asked if rest is None else [*asked, rest]
+        return Solution(z, torque, force, lambda: _report(everyone, z))
 
-    def _ask(self, world: World, response: Response, task: Task, dt: float) -> _Asked:
-        needed = task.rows(world, dt)
-        rows, wanted, force = response.rows(needed.jacobian), needed.wanted, 0.0
-        if task.max_force is not None:
-            wanted, force = limit_force(response, rows, wanted, task.max_force, task.measure.block)
-            task.at_limit = force >= 0.999 * task.max_force
-        return _Asked(task, rows, wanted, force)
+    def _ask(self, world: World, response: Response, tasks: list[Task], dt: float) -> list[_Asked]:
+        """All tasks' rows over the input, with force limits applied."""
+        needed = [t.rows(world, dt) for t in tasks]
+        if not needed:
+            return []
+        rows = response.rows(np.concatenate([r.jacobian for r in needed]))
+        out, start = [], 0
+        for task, need in zip(tasks, needed):
+            mine = rows[start : start + len(need.wanted)]
+            start += len(need.wanted)
+            wanted, force = need.wanted, 0.0
+            if task.max_force is not None:
+                wanted, force = limit_force(response, mine, wanted, task.max_force, task.measure.block)
+                task.at_limit = force >= 0.999 * task.max_force
+            out.append(_Asked(task, mine, wanted, force))
+        return out
 
-    def _rest(self, world: World, response: Response, task: Task, dt: float) -> Array:
-        """A posture of all joints at the lowest level takes what is left, in the mass metric: no rows to solve."""
+    def _ask_last(self, world: World, response: Response, task: Task, dt: float) -> _Asked:
+        """A posture at the lowest level takes what is left: its rows are those of the joints themselves."""
         measure = task.measure
         assert isinstance(measure, Posture)
-        now = measure.evaluate(world.dynamics())
-        by_dof = np.zeros(world.model.nv)
-        by_dof[measure.dofs] = task.wanted(world, now, dt)
-        return response.rest(by_dof[response.layout.actuated])
+        wanted = task.wanted(world, measure.evaluate(world.dynamics()), dt)
+        return _Asked(task, response.rows_of_dofs(measure.dofs), wanted)
 
 
-def _report(asked: list[_Asked], rest_task: Task | None, rest: Array, z: Array) -> dict[str, TaskReport]:
+def _priority(task: Task) -> int:
+    return task.priority
+
+
+def _last_posture(active: list[Task]) -> Task | None:
+    """The last task, when it is a posture and alone at its priority."""
+    if not active or not isinstance(active[-1].measure, Posture):
+        return None
+    return active[-1] if len(active) == 1 or active[-2].priority < active[-1].priority else None
+
+
+def _report(asked: list[_Asked], z: Array) -> dict[str, TaskReport]:
     out = {}
     for a in asked:
         limit = float("nan") if a.task.max_force is None else a.task.max_force
         out[a.task.name] = TaskReport(a.task.error, a.force, limit, float(np.linalg.norm(a.rows @ z - a.wanted)))
-    if rest_task is not None:
-        out[rest_task.name] = TaskReport(rest_task.error, missed=float(np.linalg.norm(rest - z)))
     return out
-
-
-def _rest_task(active: list[Task], response: Response) -> Task | None:
-    """The last task, when it is a posture of all actuated joints and alone at its priority."""
-    if not active or not isinstance(active[-1].measure, Posture):
-        return None
-    last = active[-1]
-    alone = len(active) == 1 or active[-2].priority < last.priority
-    return last if alone and len(last.measure.dofs) == len(response.layout.actuated) else None
-
-

@@ -15,6 +15,9 @@ Array = NDArray[np.float64]
 # reassociation lets sums use vector registers; infinities and NaN keep their meaning
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 
+# What keeps the solve for the last level regular, as a share of its largest row.
+DAMPING = 1e-7
+
 # A direction whose length is below this share of its row is treated as already used (machine precision).
 USED = 1e-11
 
@@ -25,6 +28,22 @@ def dot(a: Array, b: Array) -> float:
     for i in range(a.shape[0]):
         s += a[i] * b[i]
     return s
+
+
+@njit(cache=True, fastmath=FAST)
+def cholesky_solve(A: Array, b: Array) -> Array:
+    """Solve a symmetric positive definite system; A and b are overwritten."""
+    n = b.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            s = A[i, j] - dot(A[i, :j], A[j, :j])
+            A[i, j] = np.sqrt(max(s, 1e-300)) if i == j else s / A[j, j]
+        b[i] = (b[i] - dot(A[i, :i], b[:i])) / A[i, i]
+    for i in range(n - 1, -1, -1):
+        b[i] /= A[i, i]
+        for k in range(i):
+            b[k] -= A[i, k] * b[i]
+    return b
 
 
 @njit(cache=True, fastmath=FAST)
@@ -137,9 +156,21 @@ def solve_level(
 
 
 @njit(cache=True, fastmath=FAST)
-def follow(rest: Array, motion: Array, basis: Array, count: int) -> None:
-    """Spend all remaining freedom on coming near to `rest`, in the mass metric (Gauss' principle of least constraint)."""
-    step = rest - motion
+def follow_joints(rows: Array, wanted: Array, motion: Array, basis: Array, count: int, compensate: bool) -> None:
+    """Spend all remaining freedom on joint accelerations rows @ motion = wanted, all joints alike (least squares).
+
+    G = A A^T with A the rows outside the basis, by difference: no row has to be projected on its own.
+    """
+    k = rows.shape[0]
+    shared = np.dot(rows, basis[:count].T)
+    gram = np.dot(rows, rows.T) - np.dot(shared, shared.T)
+    gap = wanted - np.dot(rows, motion) if compensate else wanted.copy()
+    top = 0.0
+    for j in range(k):
+        top = max(top, gram[j, j])
+    for j in range(k):
+        gram[j, j] += DAMPING * top
+    step = np.dot(cholesky_solve(gram, gap), rows)
     project(step, basis, count)
     for i in range(step.shape[0]):
         motion[i] += step[i]
@@ -162,13 +193,14 @@ def _crossed(joint_rows: Array, motion: Array, low: Array, high: Array, held: Ar
 
 @njit(cache=True, fastmath=FAST)
 def solve_levels(
-    rows: Array, wanted: Array, weights: Array, starts: NDArray[np.int64], rest: Array, follow_rest: bool,
+    rows: Array, wanted: Array, weights: Array, starts: NDArray[np.int64], rest_rows: Array, rest_wanted: Array,
     joint_rows: Array, low: Array, high: Array, fixed: Array, fixed_count: int, fixed_motion: Array,
     soft: float, compensate: bool,
 ) -> tuple[Array, int]:  # fmt: skip
-    """All levels, then `rest`, with bounds on joint accelerations that every level obeys.
+    """All levels, then the joints of the last one, with bounds on joint accelerations that every level obeys.
 
     rows (k, n), wanted and weights (k,), starts (levels + 1,): level l is rows[starts[l]:starts[l+1]].
+    rest_rows (m, n), rest_wanted (m,): the last level, joint accelerations that share what is left.
     joint_rows (j, n), low, high (j,): bounds. A bound crossed by a level is imposed just above that level and the level is
     solved again: bounds hold like a highest level, yet no lower task can change a higher one through them.
     fixed (n, n), fixed_count, fixed_motion: what constraints and passive joints have decided already.
@@ -184,7 +216,7 @@ def solve_levels(
     before = np.empty(n)
     # level -1 is the bare constrained motion: its bounds come first
     for level in range(-1, levels + 1):
-        if level == levels and not follow_rest:
+        if level == levels and rest_rows.shape[0] == 0:
             break
         for i in range(n):
             before[i] = motion[i]
@@ -195,7 +227,7 @@ def solve_levels(
                     a, b = starts[level], starts[level + 1]
                     count = solve_level(rows[a:b], wanted[a:b], weights[a:b], motion, basis, count, soft, compensate)
                 else:
-                    follow(rest, motion, basis, count)
+                    follow_joints(rest_rows, rest_wanted, motion, basis, count, compensate)
             joint, bound = _crossed(joint_rows, motion, low, high, held)
             if joint < 0:
                 break

@@ -86,18 +86,18 @@ def _solve(
     base = int(model.jnt_qposadr[world.joint(character.prefix + "root")])
     data.qpos[base : base + 7] = [0, 0, 0.53 * character.height, *quat_from_axis_angle((0, 1, 0), pitch)]
     data.qpos[posture.qpos] = angles
-    feet = tuple(world.body(f) for f in character.feet)
+    feet = np.array([world.body(f) for f in character.feet])
     ankle = np.array([-0.0175, stance.half_width, 0.07525]) * [scale, 1, scale]
     places = np.concatenate([ankle, ankle * [1, -1, 1]])
     turns = np.concatenate([quat_from_axis_angle((0, 0, 1), s * np.deg2rad(stance.toe_out)) for s in (1, -1)])
     wishes = [
         Wish(Points(feet, np.zeros((2, 3))), places, 30.0),
-        Wish(Orientation(feet), turns, 30.0),
+        Wish(Orientation(tuple(feet)), turns, 30.0),
         Wish(posture, angles, loose),
         Wish(Orientation((world.body(character.root),)), quat_from_axis_angle((0, 1, 0), pitch), loose),
     ]
     if hand is not None:
-        hands = tuple(world.body(h) for h in character.hands)
+        hands = np.array([world.body(h) for h in character.hands])
         offsets = np.array([model.site_pos[world.site(h)] for h in character.hands])
         goal = np.concatenate([hand, np.array(hand) * [1, -1, 1]])
         wishes.append(Wish(Points(hands, offsets), goal, 20.0))

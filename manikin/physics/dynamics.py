@@ -61,6 +61,54 @@ def _frame(
 
 
 @njit(cache=True, fastmath=FAST)
+def _points(
+    bodies: NDArray[np.int64], offsets: Array, xpos: Array, xmat: Array, com: Array, root: Ints, last_dof: NDArray[np.int64],
+    dof_parent: Ints, cdof: Array, cvel: Array, cacc: Array,
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """Value, rate (3 n,), Jacobian (3 n, nv) and bias (3 n,) of points fixed to bodies."""
+    n = bodies.shape[0]
+    value, rate, bias = np.empty(3 * n), np.empty(3 * n), np.empty(3 * n)
+    jac = np.empty((3 * n, cdof.shape[0]))
+    jac6, rate6, bias6 = np.empty((6, cdof.shape[0])), np.empty(6), np.empty(6)
+    for i in range(n):
+        b = bodies[i]
+        for k in range(3):
+            s = xpos[b, k]
+            for m in range(3):
+                s += xmat[b, 3 * k + m] * offsets[i, m]
+            value[3 * i + k] = s
+        _frame(value[3 * i : 3 * i + 3], com[root[b]], last_dof[b], dof_parent, cdof, cvel[b], cacc[b], jac6, rate6, bias6)
+        jac[3 * i : 3 * i + 3] = jac6[:3]
+        rate[3 * i : 3 * i + 3] = rate6[:3]
+        bias[3 * i : 3 * i + 3] = bias6[:3]
+    return value, rate, jac, bias
+
+
+@njit(cache=True, fastmath=FAST)
+def _direction(
+    body: int, axis: Array, tangents: Array, xpos: Array, xmat: Array, com: Array, root: Ints,
+    last_dof: NDArray[np.int64], dof_parent: Ints, cdof: Array, cvel: Array, cacc: Array,
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """A body axis and its tangents in world axes (9,); rate (2,), Jacobian (2, nv), bias (2,) of the turn across it."""
+    value, rate, bias, jac = np.zeros(9), np.zeros(2), np.zeros(2), np.zeros((2, cdof.shape[0]))
+    for k in range(3):
+        for m in range(3):
+            value[k] += xmat[body, 3 * k + m] * axis[m]
+            value[3 + k] += xmat[body, 3 * k + m] * tangents[0, m]
+            value[6 + k] += xmat[body, 3 * k + m] * tangents[1, m]
+    jac6, rate6, bias6 = np.empty((6, cdof.shape[0])), np.empty(6), np.empty(6)
+    _frame(xpos[body], com[root[body]], last_dof[body], dof_parent, cdof, cvel[body], cacc[body], jac6, rate6, bias6)
+    for t in range(2):
+        for m in range(3):
+            w = value[3 + 3 * t + m]
+            rate[t] += w * rate6[3 + m]
+            bias[t] += w * bias6[3 + m]
+            for d in range(cdof.shape[0]):
+                jac[t, d] += w * jac6[3 + m, d]
+    return value, rate, jac, bias
+
+
+@njit(cache=True, fastmath=FAST)
 def _centre_of_mass(
     weights: Array, xipos: Array, centre: Array, root: Ints, parent: Ints, dof_body: Ints,
     cdof: Array, cvel: Array, cacc: Array, jac: Array, value: Array, rate: Array, bias: Array,
@@ -130,6 +178,9 @@ class Dynamics:
         self._mass = model.body_mass
         self._last_dof = self._find_last_dofs()
         self._cacc = np.zeros((model.nbody, 6))
+        self._moving = (
+            self._subtree_com, self._root, self._last_dof, self._dof_parent, self._cdof, self._cvel, self._cacc
+        )  # fmt: skip
         self.load = np.zeros(model.nbody)
         self._response: Response | None = None
         self._layout: Structure | None = None
@@ -181,6 +232,14 @@ class Dynamics:
         )  # fmt: skip
         return jac, rate, bias
 
+    def points(self, bodies: NDArray[np.int64], offsets: Array) -> tuple[Array, Array, Array, Array]:
+        """Value, rate (3 n,), Jacobian (3 n, nv), bias (3 n,) of points fixed to bodies at `offsets` (n, 3), body frames."""
+        return _points(bodies, offsets, self._xpos, self._xmat, *self._moving)  # type: ignore[no-any-return]
+
+    def direction(self, body: int, axis: Array, tangents: Array) -> tuple[Array, Array, Array, Array]:
+        """Where a body's axis points: value (9,) = axis and tangents, and rows (2) of the turn about the tangents."""
+        return _direction(body, axis, tangents, self._xpos, self._xmat, *self._moving)  # type: ignore[no-any-return]
+
     def centre_of_mass(self, weights: Array) -> tuple[Array, Array, Array, Array]:
         """Value, rate, Jacobian (3, nv) and bias of the mean of body centres weighted by `weights` (nbody,) [kg]."""
         value, rate, bias = np.empty(3), np.empty(3), np.empty(3)
@@ -224,7 +283,7 @@ class Dynamics:
         """L (m, nv) and its bias (m,): every admissible motion has L qacc + bias = 0."""
         return constraint_rows(
             layout.size, layout.one, layout.two, self.model.eq_data[layout.equality], self.nv, self._xpos, self._xmat,
-            self._subtree_com, self._root, self._last_dof, self._dof_parent, self._cdof, self._cvel, self._cacc,
+            *self._moving,
         )  # fmt: skip
 
     def response(self) -> Response:

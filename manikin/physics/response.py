@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from manikin.linear.nullspace import FAST, dot, project, require
+from manikin.linear.nullspace import FAST, cholesky_solve, dot, project, require
 
 if TYPE_CHECKING:
     from manikin.physics.dynamics import Dynamics
@@ -220,27 +220,6 @@ def _prepare(
 
 
 @njit(cache=True, fastmath=FAST)
-def _cholesky_solve(A: Array, b: Array) -> Array:
-    """Solve a small symmetric positive definite system in place of A and b."""
-    n = b.shape[0]
-    for i in range(n):
-        for j in range(i + 1):
-            s = A[i, j]
-            for k in range(j):
-                s -= A[i, k] * A[j, k]
-            A[i, j] = np.sqrt(max(s, 1e-300)) if i == j else s / A[j, j]
-    for i in range(n):
-        for k in range(i):
-            b[i] -= A[i, k] * b[k]
-        b[i] /= A[i, i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            b[i] -= A[k, i] * b[k]
-        b[i] /= A[i, i]
-    return b
-
-
-@njit(cache=True, fastmath=FAST)
 def _passive_least_force(L: Array, weights: Array, passive: Ints, wanted: Array) -> Array:
     """The smallest constraint forces (weighted) with L_passive^T lambda = wanted."""
     p, m = passive.shape[0], L.shape[0]
@@ -259,7 +238,7 @@ def _passive_least_force(L: Array, weights: Array, passive: Ints, wanted: Array)
         top = max(top, gram[i, i])
     for i in range(p):
         gram[i, i] += 1e-13 * top
-    y = _cholesky_solve(gram, wanted.copy())
+    y = cholesky_solve(gram, wanted.copy())
     out = np.zeros(m)
     for r in range(m):
         for i in range(p):
@@ -283,34 +262,6 @@ def _torque(
             s -= L[r, actuated[j]] * force[r]
         torque[j] = s
     return torque, force
-
-
-@njit(cache=True, fastmath=FAST)
-def _consistent(qacc: Array, L: Array, bias: Array, passive: Ints) -> None:
-    """Fill in the unactuated accelerations that the constraints imply for given actuated ones (least squares)."""
-    p = passive.shape[0]
-    if p == 0 or L.shape[0] == 0:
-        return
-    gram, right = np.zeros((p, p)), np.zeros(p)
-    for i in range(p):
-        qacc[passive[i]] = 0.0
-    for r in range(L.shape[0]):
-        gap = -bias[r] - dot(L[r], qacc)
-        for i in range(p):
-            a = L[r, passive[i]]
-            right[i] += a * gap
-            for j in range(i + 1):
-                gram[i, j] += a * L[r, passive[j]]
-    top = 0.0
-    for i in range(p):
-        top = max(top, gram[i, i])
-    for i in range(p):
-        gram[i, i] += 1e-9 * max(top, 1e-12)
-        for j in range(i):
-            gram[j, i] = gram[i, j]
-    y = _cholesky_solve(gram, right)
-    for i in range(p):
-        qacc[passive[i]] = y[i]
 
 
 @dataclass(frozen=True)
@@ -388,6 +339,14 @@ class Response:
         _half_solve(out, *self._factor)
         return out
 
+    def rows_of_dofs(self, dofs: Ints) -> Array:
+        """Rows (k, n) of single joint accelerations."""
+        if dofs is self.layout.actuated or np.array_equal(dofs, self.layout.actuated):
+            return self.joint_rows
+        jacobian = np.zeros((len(dofs), self.h.shape[0]))
+        jacobian[np.arange(len(dofs)), dofs] = 1.0
+        return self.rows(jacobian)
+
     def qacc(self, z: Array) -> Array:
         """Joint accelerations (nv,) of an input."""
         return _acceleration(z, *self._factor)  # type: ignore[no-any-return]
@@ -401,13 +360,6 @@ class Response:
         return _torque(  # type: ignore[no-any-return]
             z, self.h, self.L, self.layout.weights, self.layout.actuated, self.layout.passive, *self._factor
         )
-
-    def rest(self, joint_acceleration: Array) -> Array:
-        """The input of wanted accelerations (nu,) of the actuated joints; unactuated DOFs follow the constraints."""
-        qacc = np.zeros(self.h.shape[0])
-        qacc[self.layout.actuated] = joint_acceleration
-        _consistent(qacc, self.L, self.L_bias, self.layout.passive)
-        return self.input(qacc)
 
     def forward(self, torque: Array) -> Array:
         """Joint accelerations (nv,) that torques cause under rigid constraints (Eq. 7, 8 and 10): the referee of tests."""

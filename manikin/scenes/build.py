@@ -190,7 +190,7 @@ class _Where:
             else:
                 allowed = [n for n in dict.fromkeys(sites + bodies[1:]) if n]
                 raise self.wrong(key, f"no site or body is called '{name}'{did_you_mean(name, allowed)}")
-        return Points(tuple(numbers), np.array(offsets).reshape(-1, 3))
+        return Points(np.array(numbers, np.int64), np.array(offsets).reshape(-1, 3))
 
     def _measure(self, world: World, actor: Actor, spec: TaskSpec) -> Measure:
         names = (spec.of,) if isinstance(spec.of, str) else spec.of or ()
@@ -200,14 +200,14 @@ class _Where:
         if spec.measure == "point":
             return self._points(world, actor, names, "of")
         if spec.measure == "orientation":
-            bodies = self._points(world, actor, names, "of").bodies
+            bodies = tuple(self._points(world, actor, names, "of").bodies.tolist())
             if spec.axis is None:
                 return Orientation(bodies)
             if len(bodies) != 1:
                 raise self.wrong("of", "with axis, exactly one body")
             return Direction(bodies[0], _unit(spec.axis))
         if spec.measure == "look":
-            head = self._points(world, actor, names or ("head",), "of").bodies[0]
+            head = int(self._points(world, actor, names or ("head",), "of").bodies[0])
             axis = GAZE if spec.axis is None else _unit(spec.axis)
             return Look(Direction(head, axis), int(world.model.body_parentid[head]), np.array([1.0, 0.0, 0.0]))
         if spec.measure == "com":
@@ -219,7 +219,7 @@ class _Where:
                 carried[props] = mass[props]
             return CentreOfMass(own, carried, tuple(_AXES[a] for a in spec.axes))
         if spec.measure == "momentum":
-            return Momentum(self._points(world, actor, names, "of").bodies if names else tuple(mine))
+            return Momentum(tuple(self._points(world, actor, names, "of").bodies.tolist() if names else mine))
         if not names:
             return posture_of(world, character)
         numbers = [self.look_up("of", lambda n=n: world.joint(character.prefix + n)) for n in names]
@@ -276,7 +276,7 @@ class _Where:
             offsets = np.atleast_2d(numbers * scale)
             if offsets.shape[1] != 3 or not isinstance(measure, Points | Look) or len(offsets) != _size(measure) // 3:
                 raise self.wrong(f"{key}.at", f"needs {_size(measure) // 3} points [x, y, z] in the frame of '{spec.of}'")
-            return lambda w: OnBody(where.bodies[0], where.offsets + offsets)
+            return lambda w: OnBody(int(where.bodies[0]), where.offsets + offsets)
         value = self._numbers(measure, numbers.ravel() * scale, key)
         return lambda w: Fixed(value)
 

@@ -64,20 +64,12 @@ class Measure(Protocol):
 class Points:
     """Positions [m] of points fixed to bodies, world axes; three rows each."""
 
-    bodies: tuple[int, ...]
+    bodies: NDArray[np.int64]
     offsets: Array  # (n, 3) in the body frames
     block: int = 3
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
-        n = len(self.bodies)
-        value, rate, bias = np.empty(3 * n), np.empty(3 * n), np.empty(3 * n)
-        jacobian = np.empty((3 * n, dynamics.nv))
-        for i, body in enumerate(self.bodies):
-            k = slice(3 * i, 3 * i + 3)
-            value[k] = dynamics.body_point(body) + dynamics.body_axes(body) @ self.offsets[i]
-            j, v, b = dynamics.frame(body, value[k])
-            rate[k], jacobian[k], bias[k] = v[:3], j[:3], b[:3]
-        return Measured(value, rate, jacobian, bias)
+        return Measured(*dynamics.points(self.bodies, self.offsets))
 
     def error(self, value: Array, goal: Array) -> Array:
         return goal - value
@@ -121,13 +113,8 @@ class Direction:
         object.__setattr__(self, "tangents", np.stack([first, np.cross(self.axis, first)]))
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
-        axes = dynamics.body_axes(self.body)
-        across = self.tangents @ axes.T
-        jacobian, rate, bias = dynamics.frame(self.body, dynamics.body_point(self.body))
-        value = np.empty(9)
-        value[:3], value[3:] = axes @ self.axis, across.ravel()
         # the tangents turn with the body, and w . (w x t) = 0: no further bias
-        return Measured(value, across @ rate[3:], across @ jacobian[3:], across @ bias[3:])
+        return Measured(*dynamics.direction(self.body, self.axis, self.tangents))
 
     def error(self, value: Array, goal: Array) -> Array:
         return _angles_across(value, goal)  # type: ignore[no-any-return]

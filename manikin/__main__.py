@@ -1,0 +1,5 @@
+"""python -m manikin"""
+
+from manikin.cli import main
+
+main()

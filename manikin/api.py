@@ -1,0 +1,77 @@
+"""The few functions that most programs need: run a scene, and what comes of it."""
+
+import time
+from collections.abc import Callable
+
+from manikin.errors import RunError
+from manikin.export.report import make_report
+from manikin.export.save import Take
+from manikin.recording import Recording
+from manikin.run import Run
+from manikin.scenes.build import build_run
+from manikin.scenes.scene import Scene, load_scene
+from manikin.scenes.scripts import Steps, why_stuck
+
+Progress = Callable[[float], None]
+
+
+class Failed(RunError):
+    """A run that broke off; `take` holds what was recorded up to then."""
+
+    def __init__(self, message: str, take: Take) -> None:
+        super().__init__(message)
+        self.take = take
+
+
+def run(
+    scene: Scene | str,
+    seconds: float | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    started: Callable[[], None] | None = None,
+) -> Take:
+    """Run a scene to its end, or for `seconds`. `progress` is told the share done, about thirty times a second.
+
+    Raises Failed when the simulation diverges; Ctrl-C ends the run and returns what was recorded.
+    """
+    if isinstance(scene, str):
+        scene = load_scene(scene)
+    changes = {k: v for k, v in {"seconds": seconds, "seed": seed}.items() if v is not None}
+    if changes:
+        scene = Scene.model_validate(scene.model_dump() | changes)
+    work = build_run(scene)
+    if started is not None:
+        started()
+    begin = time.perf_counter()
+    interrupted = ""
+    total = round(scene.seconds / scene.timestep)
+    try:
+        _advance(work, total, progress)
+    except KeyboardInterrupt:
+        interrupted = f"interrupted at {work.world.time:.2f} s"
+    except RunError as error:
+        raise Failed(str(error), _take(work, str(error), begin)) from error
+    return _take(work, interrupted, begin)
+
+
+def _advance(work: Run, total: int, progress: Progress | None) -> None:
+    chunk = max(1, round(1 / 30 / work.world.timestep))
+    while work.world.steps < total and not work.script.done:
+        work.advance(min(chunk, total - work.world.steps))
+        if progress is not None:
+            progress(work.world.steps / total)
+    if progress is not None:
+        progress(1.0)
+
+
+def _take(work: Run, trouble: str, begin: float) -> Take:
+    """Finish the recording with what became of the job."""
+    elapsed = max(time.perf_counter() - begin, 1e-9)
+    script = work.script
+    reason = trouble or script.failed or ""
+    if not reason and isinstance(script, Steps) and not script.finished:
+        reason = why_stuck(work.world, work.tasks, script)
+    assert work.recorder is not None
+    work.recorder.meta |= {"ok": not reason, "reason": reason}
+    recording: Recording = work.recorder.finish()
+    return Take(recording, make_report(recording, work.world.time / elapsed))

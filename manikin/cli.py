@@ -1,0 +1,202 @@
+"""The command line: list, run, check, bench. Exit 0: it ran; 2: bad input, in one line; 1: the run failed."""
+
+import contextlib
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from manikin import __version__
+from manikin.errors import InputError, ManikinError
+
+app = typer.Typer(
+    name="manikin", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich",
+    help="Give a character a job; get the motion, physically true, ready for Blender.",
+    epilog="First steps: [bold]manikin list[/bold], then [bold]manikin run lift --out lift.glb --out lift.mp4[/bold].",
+)  # fmt: skip
+
+
+def main() -> None:
+    """Entry point: every expected error is one line on stderr."""
+    try:
+        app(standalone_mode=False)
+    except InputError as error:
+        _stop(str(error), 2)
+    except ManikinError as error:
+        _stop(str(error), 1)
+    except typer.Exit as leave:
+        sys.exit(leave.exit_code)
+    except typer.Abort:
+        _stop("aborted", 1)
+    except Exception as error:
+        # wrong options come as click's usage errors, whichever click typer brings
+        if type(error).__module__.startswith(("click", "typer._click")) and hasattr(error, "format_message"):
+            _stop(f"{error.format_message()} (see --help)", 2)
+        raise
+
+
+def _stop(message: str, code: int) -> NoReturn:
+    print(f"manikin: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"manikin {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    pass
+
+
+@app.command("list")
+def list_scenes(as_json: Annotated[bool, typer.Option("--json", help="As a JSON array.")] = False) -> None:
+    """List the scenes that ship with Manikin."""
+    scenes = []
+    # plain TOML: the checked schema would load numpy
+    folder = resources.files("manikin.scenes") / "files"
+    for file in sorted(folder.iterdir(), key=lambda f: f.name):
+        if file.name.endswith(".toml"):
+            raw = tomllib.loads(file.read_text(encoding="utf-8"))
+            scenes.append({k: raw.get(k, "") for k in ("name", "title", "group", "document", "description")})
+    if as_json:
+        print(json.dumps(scenes))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("scene", "what happens", "after", box=None, padding=(0, 2, 0, 0))
+    for s in scenes:
+        table.add_row(f"[bold]{s['name']}[/bold]", s["description"], s["document"])
+    Console().print(table)
+
+
+SceneArg = Annotated[str, typer.Argument(help="A shipped scene (see `manikin list`) or a path to a TOML file.", show_default=False)]
+SetOpt = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change any key of the scene: --set props.box.mass=15 (repeatable)."),
+]
+OutOpt = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--out", "-o", metavar="FILE",
+        help="What to save, by extension: .npz recording, .glb, .mp4, .png contact sheet, .csv frames, .json report (repeatable).",
+    ),
+]  # fmt: skip
+
+
+@app.command()
+def run(
+    scene: SceneArg,
+    change: SetOpt = None,
+    seconds: Annotated[float | None, typer.Option(help="Stop after so many simulated seconds.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all that is random.")] = None,
+    clip: Annotated[str | None, typer.Option(help="Motion clip for the posture: a shipped name or a .npz clip.")] = None,
+    out: OutOpt = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Last line on stdout: the report as one JSON object.")] = False,
+) -> None:
+    """Run a scene and save what comes of it."""
+    from manikin.export.save import PICTURES, check_output, save
+
+    outputs = list(out or [])
+    for path in outputs:
+        check_output(path)
+    if any(p.suffix.lower() in PICTURES for p in outputs):
+        from manikin.export.render import check_drawing
+
+        check_drawing()
+    from manikin.scenes.scene import load_scene, parse_change
+
+    changes = dict(parse_change(c) for c in change or [])
+    changes |= {k: v for k, v in {"seconds": seconds, "seed": seed, "character.clip": clip}.items() if v is not None}
+    checked = load_scene(scene, changes)
+    from manikin.api import Failed
+    from manikin.api import run as perform
+
+    failure = ""
+    with _bar(f"simulating {checked.name}") as progress:
+        try:
+            take = perform(checked, progress=progress)
+        except Failed as failed:
+            failure, take = str(failed), failed.take
+    for path in outputs:
+        with _bar(f"writing {path.name}") as progress:
+            save(take, path, progress)
+    _tell(take.report, outputs)
+    if as_json:
+        from manikin.export.report import clean
+
+        print(json.dumps(clean(take.report)))
+    if failure:
+        _stop(failure, 1)
+
+
+@contextlib.contextmanager
+def _bar(title: str) -> Iterator[Any]:
+    """A progress bar on stderr, when a person is watching."""
+    if not sys.stderr.isatty():
+        yield lambda share: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:<24}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+
+
+def _tell(report: dict[str, Any], outputs: list[Path]) -> None:
+    verdict = "ok" if report["ok"] else f"NOT DONE: {report['reason']}"
+    print(f"{report['scene']}: {verdict}")
+    for key, value in report.items():
+        if key not in ("scene", "ok", "reason"):
+            print(f"  {key:<18} {value}")
+    for path in outputs:
+        print(f"  wrote {path}")
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="A scene (.toml), a recording (.npz, which is replayed) or a clip.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Last line on stdout: the findings as one JSON object.")] = False,
+) -> None:
+    """Check a scene, a recording or a clip. A recording is replayed in plain MuJoCo."""
+    from manikin.checks import check_file
+
+    findings = check_file(file)
+    for key, value in findings.items():
+        print(f"{key:<18} {value}")
+    if as_json:
+        print(json.dumps(findings))
+    if not findings["ok"]:
+        _stop(f"{file}: {findings['reason']}", 1)
+
+
+@app.command()
+def bench(
+    name: Annotated[str | None, typer.Argument(help="Which benchmark (default: all).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Last line on stdout: one flat JSON object.")] = False,
+) -> None:
+    """Measure speed as ratios of one run."""
+    # one thread: set before numpy is loaded
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+    from manikin.bench import run_bench
+
+    with _bar("measuring") as progress:
+        figures = run_bench(name, progress)
+    for key, value in figures.items():
+        print(f"{key:<44} {value}")
+    if as_json:
+        print(json.dumps(figures))

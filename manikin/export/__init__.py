@@ -1,0 +1,1 @@
+"""Export: save(take, path) by extension."""

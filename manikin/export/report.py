@@ -1,0 +1,81 @@
+"""The report of a run: did it succeed, and the facts its scene is about; as JSON, and frame by frame as CSV."""
+
+import csv
+import io
+import json
+import math
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from manikin.files import whole_file
+from manikin.recording import Recording
+
+Report = dict[str, Any]
+
+
+def make_report(recording: Recording, realtime_factor: float | None = None) -> Report:
+    """scene, ok, reason, seconds, seed, realtime_factor, then the facts that the scene declares."""
+    meta = recording.meta
+    out: Report = {
+        "scene": meta["name"],
+        "ok": bool(meta.get("ok", False)),
+        "reason": meta.get("reason", ""),
+        "seconds": round(float(recording.time[-1]), 6),
+        "seed": meta["seed"],
+        "realtime_factor": None if realtime_factor is None else round(realtime_factor, 3),
+    }
+    facts = tomllib.loads(meta["scene"]).get("facts", {})
+    return out | {name: _fact(recording, spec) for name, spec in facts.items()}
+
+
+def _fact(recording: Recording, spec: dict[str, Any]) -> float | None:
+    if "task" in spec:
+        column = recording.tasks[spec["task"]][spec.get("column", "force")]
+        column = column[np.isfinite(column)]
+        if not len(column):
+            return None
+        take = spec.get("take", "max")
+        return round(float({"max": column.max, "min": column.min, "last": lambda: column[-1]}[take]()), 6)
+    times = {e["name"]: e["time"] for e in reversed(recording.meta["events"])}
+    if spec["since"] not in times or spec["until"] not in times:
+        return None
+    return round(float(times[spec["until"]] - times[spec["since"]]), 6)
+
+
+def save_json(report: Report, path: Path) -> None:
+    """The report as one JSON object."""
+    with whole_file(path) as stream:
+        stream.write((json.dumps(clean(report), indent=2) + "\n").encode())
+
+
+def clean(value: Any) -> Any:
+    """JSON has no infinities: they become null."""
+    if isinstance(value, dict):
+        return {k: clean(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def save_csv(recording: Recording, path: Path) -> None:
+    """One row per frame: time, where each prop and each character's root is, and each task's error and force."""
+    model = mujoco.MjModel.from_xml_string(recording.mjcf)
+    columns: dict[str, np.ndarray[Any, Any]] = {"time": recording.time}
+    for name in [*recording.meta.get("characters", {}), *recording.meta.get("props", [])]:
+        body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
+        joint = int(model.body_jntadr[body]) if body >= 0 else -1
+        if joint >= 0:
+            start = int(model.jnt_qposadr[joint])
+            columns |= {f"{name}_{axis}": recording.qpos[:, start + k] for k, axis in enumerate("xyz")}
+    for task, data in recording.tasks.items():
+        columns |= {f"{task}_{what}": data[what] for what in ("error", "force")}
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([[f"{v:.6g}" for v in row] for row in zip(*columns.values())])
+    with whole_file(path) as stream:
+        stream.write(text.getvalue().encode())

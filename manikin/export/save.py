@@ -1,0 +1,52 @@
+"""save(take, path): the kind of file follows from its extension."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from manikin.errors import OutputError, did_you_mean
+from manikin.export.report import Report, make_report, save_csv, save_json
+from manikin.files import check_writable
+from manikin.recording import Recording
+
+EXTENSIONS = (".npz", ".glb", ".mp4", ".png", ".csv", ".json")
+PICTURES = (".mp4", ".png")
+
+
+class Take(NamedTuple):
+    """One run: its recording and its report."""
+
+    recording: Recording
+    report: Report
+
+
+def check_output(path: Path) -> None:
+    """Refuse early what could not be saved later."""
+    if path.suffix.lower() not in EXTENSIONS:
+        raise OutputError(f"{path}: unknown kind of file '{path.suffix}'{did_you_mean(path.suffix, EXTENSIONS)}")
+    check_writable(path)
+
+
+def save(take: Take | Recording, path: str | Path, progress: Callable[[float], None] | None = None) -> None:
+    """Write a take as recording (.npz), animation (.glb), film (.mp4), contact sheet (.png), frames (.csv), report (.json)."""
+    path = Path(path)
+    check_output(path)
+    recording = take.recording if isinstance(take, Take) else take
+    kind = path.suffix.lower()
+    if kind == ".npz":
+        recording.save(path)
+    elif kind == ".glb":
+        from manikin.export.gltf import save_glb
+
+        save_glb(recording, path)
+    elif kind == ".csv":
+        save_csv(recording, path)
+    elif kind == ".json":
+        save_json(take.report if isinstance(take, Take) else make_report(take), path)
+    else:
+        from manikin.export.video import save_mp4, save_png
+
+        if kind == ".png":
+            save_png(recording, path)
+        else:
+            save_mp4(recording, path, progress)

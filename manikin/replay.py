@@ -1,0 +1,80 @@
+"""Replay a recording in plain MuJoCo, step by step, as a stranger would. See docs/recording.md."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.errors import RecordingError
+from manikin.recording import Recording
+
+Array = NDArray[np.float64]
+Watch = Callable[[int, mujoco.MjModel, mujoco.MjData], None]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The largest difference of positions from the recorded frames, where it was [s], and how many steps were replayed."""
+
+    difference: float
+    time: float
+    steps: int
+
+
+def replay(recording: Recording, watch: Watch | None = None) -> Replay:
+    """Replay with mj_step alone; `watch(step, model, data)` is called after each step (and before the first, step 0)."""
+    model = mujoco.MjModel.from_xml_string(recording.mjcf)
+    data = mujoco.MjData(model)
+    if recording.qpos.shape[1:] != (model.nq,) or recording.ctrl.shape[1:] != (model.nu,):
+        raise RecordingError("the recording's arrays do not fit its model")
+    changes: dict[int, list[Array]] = {}
+    for row in recording.eq:
+        changes.setdefault(int(row[0]), []).append(row)
+    pushes: dict[int, list[Array]] = {}
+    for row in recording.xfrc:
+        pushes.setdefault(int(row[0]), []).append(row)
+    edits: dict[int, list[dict[str, object]]] = {}
+    for edit in recording.meta.get("changes", []):
+        edits.setdefault(int(edit["step"]), []).append(edit)
+
+    mujoco.mj_setState(model, data, recording.initial, mujoco.mjtState.mjSTATE_INTEGRATION)
+    _switch(model, data, changes.get(0, []))
+    mujoco.mj_forward(model, data)
+    frame_of = {int(s): i for i, s in enumerate(recording.step)}
+    worst, when = 0.0, 0.0
+    if watch is not None:
+        watch(0, model, data)
+    for k in range(len(recording.ctrl)):
+        _switch(model, data, changes.get(k, []))
+        _edit(model, edits.get(k, []))
+        data.xfrc_applied[:] = 0.0
+        for row in pushes.get(k, []):
+            data.xfrc_applied[int(row[1])] += row[2:]
+        data.ctrl[:] = recording.ctrl[k]
+        mujoco.mj_step(model, data)
+        if watch is not None:
+            watch(k + 1, model, data)
+        frame = frame_of.get(k + 1)
+        if frame is not None:
+            gap = float(np.abs(data.qpos - recording.qpos[frame]).max())
+            # written so that NaN counts as different
+            if not gap <= worst:
+                worst, when = (gap if np.isfinite(gap) else np.inf), float(data.time)
+    return Replay(worst, when, len(recording.ctrl))
+
+
+def _switch(model: mujoco.MjModel, data: mujoco.MjData, rows: list[Array]) -> None:
+    for row in rows:
+        e = int(row[1])
+        data.eq_active[e] = int(row[2])
+        model.eq_data[e, :12] = row[3:]
+
+
+def _edit(model: mujoco.MjModel, edits: list[dict[str, object]]) -> None:
+    for edit in edits:
+        index = edit["index"]
+        getattr(model, str(edit["field"]))[tuple(index) if isinstance(index, list) else index] = edit["value"]
+    if edits:
+        mujoco.mj_setConst(model, mujoco.MjData(model))
