@@ -23,10 +23,10 @@ _PUBLIC = {
     "Scene": "manikin.scenes.scene",
     "load_scene": "manikin.scenes.scene",
     "build_run": "manikin.scenes.build",
-    "Run": "manikin.run",
+    "Run": "manikin.loop",
     "Recording": "manikin.recording",
     "load_recording": "manikin.recording",
-    "replay": "manikin.replay",
+    "replay": "manikin.playback",
     "World": "manikin.physics.world",
     "Push": "manikin.physics.world",
     "Prioritized": "manikin.controllers.prioritized",
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from manikin.physics.world import World as World
     from manikin.recording import Recording as Recording
     from manikin.recording import load_recording as load_recording
-    from manikin.replay import replay as replay
-    from manikin.run import Run as Run
+    from manikin.playback import replay as replay
+    from manikin.loop import Run as Run
     from manikin.scenes.build import build_run as build_run
     from manikin.scenes.scene import Scene as Scene
     from manikin.scenes.scene import load_scene as load_scene
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         value = getattr(import_module(_PUBLIC[name]), name)
-        # submodules of the same name (run, replay) must not win over the function
         globals()[name] = value
         return value
     raise AttributeError(f"module 'manikin' has no attribute '{name}'")

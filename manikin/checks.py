@@ -46,7 +46,7 @@ def _check_scene(source: str) -> dict[str, Any]:
 
 def _check_recording(path: Path) -> dict[str, Any]:
     from manikin.recording import load_recording
-    from manikin.replay import replay
+    from manikin.playback import replay
 
     recording = load_recording(path)
     result = replay(recording)

@@ -17,7 +17,7 @@ STAND = {
     "head_flexion": 4,
 }  # fmt: skip
 KNEES = {
-    "thigh_flexion": 118, "thigh_abduction": 17, "thigh_rotation": -14, "shank_flexion": 118, "foot_flexion": 32,
+    "thigh_flexion": 118, "thigh_abduction": 24, "thigh_rotation": -18, "shank_flexion": 118, "foot_flexion": 32,
     "lumbar_flexion": 12, "thorax_flexion": 8, "head_flexion": -12, "upper_arm_flexion": 62, "upper_arm_abduction": 4,
     "forearm_flexion": 22, "clavicle_protraction": 8,
 }  # fmt: skip

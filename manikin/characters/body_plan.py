@@ -1,8 +1,9 @@
 """The human's skeleton as a table: bodies, joints, joint and torque limits, all from stature, mass and sex.
 
 Joint heights follow Drillis & Contini 1966 (shoulder 0.818, elbow 0.630, wrist 0.485, hip 0.530, knee 0.285, ankle 0.039 of
-stature), joint ranges the usual goniometric norms (American Academy of Orthopaedic Surgeons 1965), torque limits the upper
-end of published maximal voluntary torques (see docs/human.md).
+stature), joint ranges the usual goniometric norms (American Academy of Orthopaedic Surgeons 1965). Torque limits are ceilings
+that no body exceeds, about twice what record lifts show (988 N m at L4/L5, Cholewicki, McGill & Norman 1991); everyday
+strength is a matter of task-space force limits (Abe & Popovic 2006, section 4.2) and of `strength`.
 """
 
 from dataclasses import dataclass
@@ -52,60 +53,60 @@ _TRUNK: dict[str, tuple[str | None, tuple[float, float, float], tuple[Hinge, ...
     "lumbar": (
         "pelvis",
         (-0.008, 0.0, 0.578),
-        (Hinge("flexion", Y, -25, 55, 500), Hinge("bending", X, -30, 30, 250), Hinge("rotation", Z, -30, 30, 150)),
+        (Hinge("flexion", Y, -25, 55, 2000), Hinge("bending", X, -30, 30, 800), Hinge("rotation", Z, -30, 30, 400)),
     ),
     "thorax": (
         "lumbar",
         (-0.012, 0.0, 0.668),
-        (Hinge("flexion", Y, -20, 40, 450), Hinge("bending", X, -25, 25, 250), Hinge("rotation", Z, -35, 35, 150)),
+        (Hinge("flexion", Y, -20, 40, 1700), Hinge("bending", X, -25, 25, 800), Hinge("rotation", Z, -35, 35, 400)),
     ),
     "head": (
         "thorax",
         (-0.012, 0.0, 0.842),
-        (Hinge("flexion", Y, -60, 60, 60), Hinge("bending", X, -35, 35, 50), Hinge("rotation", Z, -70, 70, 40)),
+        (Hinge("flexion", Y, -60, 60, 120), Hinge("bending", X, -35, 35, 100), Hinge("rotation", Z, -70, 70, 60)),
     ),
 }
 _SIDE: dict[str, tuple[str, tuple[float, float, float], tuple[Hinge, ...]]] = {
     "clavicle_l": (
         "thorax",
         (-0.004, 0.015, 0.820),
-        (Hinge("elevation", X, -10, 35, 200), Hinge("protraction", _neg(Z), -20, 30, 200)),
+        (Hinge("elevation", X, -10, 35, 500), Hinge("protraction", _neg(Z), -20, 30, 500)),
     ),
     "upper_arm_l": (
         "clavicle_l",
         (-0.010, 0.113, 0.812),
         (
-            Hinge("flexion", _neg(Y), -60, 175, 140),
-            Hinge("abduction", X, -35, 150, 120),
-            Hinge("rotation", _neg(Z), -90, 90, 90),
+            Hinge("flexion", _neg(Y), -60, 175, 500),
+            Hinge("abduction", X, -35, 150, 400),
+            Hinge("rotation", _neg(Z), -90, 90, 250),
         ),
     ),
     "forearm_l": (
         "upper_arm_l",
         (-0.012, 0.117, 0.632),
-        (Hinge("flexion", _neg(Y), -3, 150, 120), Hinge("pronation", _neg(Z), -90, 90, 30)),
+        (Hinge("flexion", _neg(Y), -3, 150, 300), Hinge("pronation", _neg(Z), -90, 90, 100)),
     ),
     "hand_l": (
         "forearm_l",
         (-0.004, 0.118, 0.486),
-        (Hinge("flexion", _neg(X), -70, 75, 40), Hinge("deviation", _neg(Y), -35, 25, 40)),
+        (Hinge("flexion", _neg(X), -70, 75, 100), Hinge("deviation", _neg(Y), -35, 25, 100)),
     ),
     "thigh_l": (
         "pelvis",
         (0.0, 0.050, 0.520),
         (
-            Hinge("flexion", _neg(Y), -25, 135, 400),
-            Hinge("abduction", X, -30, 60, 300),
-            Hinge("rotation", _neg(Z), -45, 45, 180),
+            Hinge("flexion", _neg(Y), -25, 135, 1500),
+            Hinge("abduction", X, -30, 60, 800),
+            Hinge("rotation", _neg(Z), -45, 45, 500),
         ),
     ),
-    "shank_l": ("thigh_l", (0.002, 0.052, 0.283), (Hinge("flexion", Y, -3, 155, 400),)),
+    "shank_l": ("thigh_l", (0.002, 0.052, 0.283), (Hinge("flexion", Y, -3, 155, 900),)),
     "foot_l": (
         "shank_l",
         (-0.010, 0.053, 0.043),
-        (Hinge("flexion", _neg(Y), -50, 45, 300), Hinge("inversion", _neg(X), -35, 35, 150)),
+        (Hinge("flexion", _neg(Y), -50, 45, 700), Hinge("inversion", _neg(X), -35, 35, 300)),
     ),
-    "toes_l": ("foot_l", (0.066, 0.056, 0.012), (Hinge("flexion", Y, -60, 30, 60),)),
+    "toes_l": ("foot_l", (0.066, 0.056, 0.012), (Hinge("flexion", Y, -60, 30, 120),)),
 }
 
 

@@ -27,7 +27,7 @@ _CAPSULES: dict[str, tuple[tuple[float, float, float], tuple[float, float, float
     "thorax": ((0.004, -0.040, 0.085), (0.004, 0.040, 0.085), 0.066, 1.15),
     "head": ((0.012, 0, 0.075), (0.012, 0, 0.108), 0.046, 0.0),
     "upper_arm": ((0, 0, -0.02), (-0.002, 0.004, -0.16), 0.026, 0.9),
-    "forearm": ((0, 0, -0.02), (0.006, 0, -0.125), 0.021, 0.9),
+    "forearm": ((0, 0.004, -0.02), (0.004, 0.004, -0.095), 0.018, 0.9),
     "hand": ((0, 0, -0.02), (0, 0, -0.075), 0.019, 0.0),
     "thigh": ((0, 0, -0.03), (0.002, 0.002, -0.20), 0.042, 1.0),
     "shank": ((0, 0, -0.02), (-0.008, 0, -0.20), 0.029, 0.9),
@@ -127,6 +127,7 @@ def human(
         joints=tuple(joints),
         hands=(prefix + "hand_l", prefix + "hand_r"),
         feet=(prefix + "foot_l", prefix + "foot_r"),
+        soles=tuple((prefix + n, p) for n, p in _sole_points(height)),
         height=height,
     )
 
@@ -169,12 +170,22 @@ def _add_geoms(body: ET.Element, segment: Segment, prefix: str, height: float, b
             fromto=np.concatenate([start * mirror, end * mirror]) * height, mass=0, group=3, **_collision(kind),
         )  # fmt: skip
     if feet == "contact" and kind in _SOLES:
-        for k, (x, y) in enumerate(_SOLES[kind]):
+        for k, (_, at) in enumerate(point for point in _sole_points(height) if point[0] == segment.name):
             child(
                 body, "geom", name=f"{prefix}{segment.name}_sole_{k}", type="sphere", size=_SOLE_RADIUS * height,
-                pos=np.array([x, side * y, _SOLE_RADIUS - _SOLE_DEPTH[kind]]) * height, mass=0, group=3,
+                pos=np.array(at) + [0.0, 0.0, _SOLE_RADIUS * height], mass=0, group=3,
                 contype=CHARACTERS, conaffinity=GROUND | PROPS, friction=[0.8, 0.005, 0.0001],
             )  # fmt: skip
+
+
+def _sole_points(height: float) -> list[tuple[str, tuple[float, float, float]]]:
+    """Body and point [m, body frame] of the corners of both soles, on the ground when standing."""
+    return [
+        (f"{kind}_{side}", (x * height, (y if side == "l" else -y) * height, -_SOLE_DEPTH[kind] * height))
+        for side in "lr"
+        for kind, corners in _SOLES.items()
+        for x, y in corners
+    ]
 
 
 def _add_sites(body: ET.Element, segment: Segment, prefix: str, height: float) -> None:

@@ -5,7 +5,7 @@ limits stand above all tasks; task-space force limits are applied to each task t
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from manikin.linear.nullspace import solve_levels
 from manikin.physics.response import Response
 from manikin.physics.world import Control, TaskReport, World
-from manikin.tasks.limits import JointLimits, limit_force
+from manikin.tasks.limits import JointLimits, Limit, limit_force
 from manikin.tasks.measures import Posture
 from manikin.tasks.task import Task
 
@@ -44,12 +44,12 @@ class Prioritized:
     """soft: rows of which less than this share is left are damped (0.005 exact but hard, 0.1 very soft).
 
     compensate: False is the classic projection, which does not account for what higher tasks do to lower ones.
-    joint_limits: None switches them off.
+    limits: what no task may break, such as joint limits.
     """
 
     soft: float = 0.02
     compensate: bool = True
-    joint_limits: JointLimits | None = field(default_factory=JointLimits)
+    limits: tuple[Limit, ...] = (JointLimits(),)
 
     def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control:
         """Torques for the present state, within the actuators' limits."""
@@ -76,10 +76,10 @@ class Prioritized:
                 starts.append(starts[-1])
                 priority = a.task.priority
             starts[-1] += len(a.wanted)
-        if self.joint_limits is not None:
-            bounded, (low, high) = response.joint_rows, self.joint_limits.bounds(dynamics)
-        else:
-            bounded, low, high = np.zeros((0, n)), np.zeros(0), np.zeros(0)
+        bounds = [limit.bounds(dynamics) for limit in self.limits]
+        bounded, low, high = (
+            (np.concatenate(part) for part in zip(*bounds)) if bounds else (np.zeros((0, n)), np.zeros(0), np.zeros(0))
+        )
         rest_rows, rest_wanted = (rest.rows, rest.wanted) if rest is not None else (np.zeros((0, n)), np.zeros(0))
         z, _ = solve_levels(
             rows, wanted, weights, np.array(starts), rest_rows, rest_wanted, bounded, low, high,

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 # reassociation lets sums use vector registers; infinities and NaN keep their meaning
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 
-# What keeps the solve for the last level regular, as a share of its largest row.
+# What keeps the solve for the last level regular, as a share of each row.
 DAMPING = 1e-7
 
 # A direction whose length is below this share of its row is treated as already used (machine precision).
@@ -165,11 +165,9 @@ def follow_joints(rows: Array, wanted: Array, motion: Array, basis: Array, count
     shared = np.dot(rows, basis[:count].T)
     gram = np.dot(rows, rows.T) - np.dot(shared, shared.T)
     gap = wanted - np.dot(rows, motion) if compensate else wanted.copy()
-    top = 0.0
+    # damping by the rows as they were: when no freedom is left, what remains of them is rounding noise
     for j in range(k):
-        top = max(top, gram[j, j])
-    for j in range(k):
-        gram[j, j] += DAMPING * top
+        gram[j, j] += DAMPING * dot(rows[j], rows[j])
     step = np.dot(cholesky_solve(gram, gap), rows)
     project(step, basis, count)
     for i in range(step.shape[0]):

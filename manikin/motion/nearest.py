@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 # three markers per body, 8 cm along its axes, tell its place and its turn
 MARKER = 0.08
 # hands lead: markers of hands and forearms count this many times
-HAND_WEIGHT = 3.0
+HAND_WEIGHT = 10.0
 
 
 @njit(cache=True, fastmath=FAST)

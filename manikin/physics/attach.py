@@ -6,14 +6,17 @@ A held prop stays a body of its own: the weld's rows in the controller's dynamic
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from manikin.errors import InputError
 from manikin.physics.world import World
 from manikin.spatial import quat_conjugate, quat_multiply
 from manikin.springs import decay
 
-# half-life [s] with which a lifted prop starts to count in the balance of the character that holds it
-LOAD_HALFLIFE = 0.10
+Array = NDArray[np.float64]
+
+# half-life [s] with which a held prop's loss of support is felt, and with which it is trusted to a new support
+LOSE_HALFLIFE, TRUST_HALFLIFE = 0.03, 0.20
 
 
 def grip_name(hand: str, prop: str) -> str:
@@ -63,19 +66,51 @@ def held_bodies(world: World) -> set[int]:
     return {int(world.model.eq_obj2id[e]) for _, _, e in world.grips if world.data.eq_active[e]}
 
 
-def update_loads(world: World) -> None:
-    """Advance the share of each held prop that its holder carries: it fades in once the prop has left its support."""
+def feel_loads(world: World) -> None:
+    """Let characters feel what rests on something else: forces on held props from outside enter the dynamics.
+
+    A box on the floor is lifted by taking over its weight, and set down by giving it back; the share that is carried
+    also counts in the holder's balance (World.load).
+    """
+    dynamics, model, data = world.dynamics(), world.model, world.data
     held = held_bodies(world)
-    carried = np.zeros(world.model.nbody)
-    if held:
-        pairs = world.model.geom_bodyid[world.data.contact.geom] if world.data.ncon else np.zeros((0, 2), int)
-        supported = {int(b) for pair in pairs for b in pair}
-        for body in held - supported:
-            carried[body] = 1.0
-    elif not world.load.any():
+    if not held:
+        if dynamics.load.any() or dynamics.external.any():
+            dynamics.load[:] = 0.0
+            dynamics.external[:] = 0.0
         return
-    world.load[:] += (1 - decay(LOAD_HALFLIFE, world.timestep)) * (carried - world.load)
-    world.load[world.load < 1e-6] = 0.0
+    lose, trust = decay(LOSE_HALFLIFE, world.timestep), decay(TRUST_HALFLIFE, world.timestep)
+    felt = _outside_forces(world, held) if data.ncon else {}
+    gravity = float(np.linalg.norm(model.opt.gravity))
+    for body in held:
+        dofs = slice(int(model.body_dofadr[body]), int(model.body_dofadr[body]) + 6)
+        now = felt.get(body, np.zeros(6))
+        # just grasped: its support is known at once
+        fresh = dynamics.load[body] == 0.0 and not dynamics.external[dofs].any()
+        keep = trust if now[2] > dynamics.external[dofs.start + 2] else lose
+        dynamics.external[dofs] = now if fresh else keep * dynamics.external[dofs] + (1 - keep) * now
+        borne = dynamics.external[dofs.start + 2] / max(float(model.body_mass[body]) * gravity, 1e-9)
+        dynamics.load[body] = min(max(1.0 - borne, 0.0), 1.0)
+
+
+def _outside_forces(world: World, held: set[int]) -> dict[int, Array]:
+    """Generalised forces (6,) on held free bodies from contacts with anything but the trees that hold them."""
+    model, data = world.model, world.data
+    holders = {int(model.body_treeid[model.eq_obj1id[e]]) for _, _, e in world.grips if data.eq_active[e]}
+    out: dict[int, Array] = {}
+    wrench = np.zeros(6)
+    for k in range(data.ncon):
+        contact = data.contact[k]
+        bodies = [int(b) for b in model.geom_bodyid[contact.geom]]
+        for side, body in enumerate(bodies):
+            if body not in held or int(model.body_treeid[bodies[1 - side]]) in holders:
+                continue
+            mujoco.mj_contactForce(model, data, k, wrench)
+            force = contact.frame.reshape(3, 3).T @ wrench[:3] * (1.0 if side == 1 else -1.0)
+            moment = np.cross(contact.pos - data.xpos[body], force)
+            both = np.concatenate([force, data.xmat[body].reshape(3, 3).T @ moment])
+            out[body] = out.get(body, np.zeros(6)) + both
+    return out
 
 
 def _grip(world: World, hand: str, prop: str) -> int:
@@ -86,7 +121,7 @@ def _grip(world: World, hand: str, prop: str) -> int:
     raise InputError(f"hand '{hand}' cannot hold '{prop}' (possible: {pairs})")
 
 
-def _weld_here(world: World, e: int, anchor: np.ndarray) -> None:  # type: ignore[type-arg]
+def _weld_here(world: World, e: int, anchor: Array) -> None:
     """Equality data of a weld between two bodies as they stand, joined at a world point."""
     model, data = world.model, world.data
     one, two = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])

@@ -181,7 +181,9 @@ class Dynamics:
         self._moving = (
             self._subtree_com, self._root, self._last_dof, self._dof_parent, self._cdof, self._cvel, self._cacc
         )  # fmt: skip
+        # share of each body's weight that its holder carries, and forces from outside that are felt (see attach.py)
         self.load = np.zeros(model.nbody)
+        self.external = np.zeros(model.nv)
         self._response: Response | None = None
         self._layout: Structure | None = None
 
@@ -276,8 +278,9 @@ class Dynamics:
     # --- forces
 
     def forces(self) -> Array:
-        """h (nv,): gravity, centrifugal and Coriolis forces minus passive ones (joint springs and dampers)."""
-        return self.data.qfrc_bias - self.data.qfrc_passive  # type: ignore[no-any-return]
+        """h (nv,): gravity, centrifugal and Coriolis forces minus passive ones (joint springs and dampers) and those felt
+        on held props from outside."""
+        return self.data.qfrc_bias - self.data.qfrc_passive - self.external  # type: ignore[no-any-return]
 
     def constraint_rows(self, layout: Structure) -> tuple[Array, Array]:
         """L (m, nv) and its bias (m,): every admissible motion has L qacc + bias = 0."""

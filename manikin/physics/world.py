@@ -199,6 +199,6 @@ class World:
         other.data = mujoco.MjData(other.model)
         mujoco.mj_copyData(other.data, other.model, self.data)
         other._dynamics = Dynamics(other.model, other.data)
-        other.load[:] = self.load
+        other._dynamics.load[:], other._dynamics.external[:] = self.load, self._dynamics.external
         other._dynamics.refresh()
         return other

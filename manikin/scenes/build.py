@@ -19,8 +19,8 @@ from manikin.motion.nearest import nearest_pose
 from manikin.physics.attach import hold_still
 from manikin.physics.world import World
 from manikin.recording import Recorder
-from manikin.run import Run
-from manikin.scenes.scene import CharacterSpec, GoalSpec, Scene, TaskSpec
+from manikin.loop import Run
+from manikin.scenes.scene import CharacterSpec, GoalSpec, Scene, TaskSpec, TuneSpec
 from manikin.scenes.scripts import GoalMaker, Step, Steps
 from manikin.scenes.stage import PropShape, stage
 from manikin.spatial import quat_from_axis_angle, quat_multiply
@@ -67,7 +67,7 @@ def build_run(scene: Scene, record: bool = True) -> Run:
     controller = Prioritized(
         soft=scene.control.soft,
         compensate=scene.control.compensate,
-        joint_limits=JointLimits() if scene.control.joint_limits else None,
+        limits=(JointLimits(),) if scene.control.joint_limits else (),
     )
     every = max(1, round(1 / (scene.control.rate * scene.timestep)))
     recorder = Recorder(world, tasks, scene.fps, _meta(scene, actors)) if record else None
@@ -227,11 +227,8 @@ class _Where:
         return Posture(addresses.astype(np.int64), dofs.astype(np.int64))
 
     def _law(self, world: World, actor: Actor, spec: TaskSpec) -> Law:
-        reach = spec.reach
-        if reach is not None and spec.measure in ("orientation", "look", "posture"):
-            reach = float(np.deg2rad(reach))
         if spec.law == "stabilize":
-            return Stabilize(spec.frequency, spec.smoothing, reach)
+            return Stabilize(spec.frequency, spec.smoothing, None if spec.reach is None else _reach(spec, spec.reach))
         if spec.law == "track":
             return Track(spec.frequency)
         if spec.law == "reach":
@@ -245,6 +242,16 @@ class _Where:
         # joints that a posture leaves out must still be posed to compare poses: search with all, keep some
         source = nearest_pose(clip, world, character.prefix, character.bodies, character.joints, joints, character.height)
         return Nearest(source, spec.frequency, spec.smoothing)
+
+    def settings(self, task: Task, spec: TaskSpec, tune: TuneSpec) -> dict[str, float]:
+        """New settings of a task's law, in its own units."""
+        out = tune.model_dump(exclude_none=True)
+        if "reach" in out:
+            out["reach"] = _reach(spec, out["reach"])
+        for key in out:
+            if not hasattr(task if key == "max_force" else task.law, key):
+                raise self.wrong(f"tune.{task.name}.{key}", f"law '{spec.law}' has no such setting")
+        return out
 
     # --- goals
 
@@ -303,6 +310,11 @@ class _Where:
         return clip.angles(names)[spec.frame]  # type: ignore[no-any-return]
 
 
+def _reach(spec: TaskSpec, reach: float) -> float:
+    """Degrees for measures that turn, metres for the others."""
+    return float(np.deg2rad(reach)) if spec.measure in ("orientation", "look", "posture") else reach
+
+
 def _size(measure: Measure) -> int:
     """How many plain numbers a goal of this measure has."""
     if isinstance(measure, Points):
@@ -356,7 +368,7 @@ def _script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) 
             raise here.wrong("name", "another step has the same name")
         if isinstance(spec.when, str) and number > 0:
             raise here.wrong("when", "only the first step begins at the start")
-        used = {"goals": list(spec.goals), "on": list(spec.on), "off": list(spec.off)}
+        used = {"goals": list(spec.goals), "tune": list(spec.tune), "on": list(spec.on), "off": list(spec.off)}
         if not isinstance(spec.when, str) and spec.when.task is not None:
             used["when.task"] = [spec.when.task]
         for key, names in used.items():
@@ -376,7 +388,8 @@ def _script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) 
             name: here.goal_maker(world, here._actor_of(actors, scene.tasks[name]), by_name[name], goal, f"goals.{name}")
             for name, goal in spec.goals.items()
         }
-        steps.append(Step(spec, goals))
+        tune = {name: here.settings(by_name[name], scene.tasks[name], t) for name, t in spec.tune.items()}
+        steps.append(Step(spec, goals, tune))
     for fact, fact_spec in scene.facts.items():
         for step in (fact_spec.since, fact_spec.until):
             if step is not None and step not in step_names:

@@ -147,15 +147,26 @@ class WhenSpec(Table):
         return self
 
 
+class TuneSpec(Table):
+    """New settings for a task's law: frequency [Hz], smoothing [s], reach [m or deg], and its max_force [N]."""
+
+    frequency: float | None = Field(None, gt=0, le=50)
+    smoothing: float | None = Field(None, ge=0, le=10)
+    reach: Positive | None = None
+    max_force: Positive | None = None
+
+
 class StepSpec(Table):
     """One step of the script: when it begins, and what it changes.
 
+    goals: new goals of tasks (which switches them on). tune: new settings of their laws. grasp: {hand = prop}.
     timeout: if the NEXT step has not begun after so many seconds, the job has failed and the script jumps to `otherwise`.
     """
 
     name: str
     when: Literal["start"] | WhenSpec = WhenSpec()
     goals: dict[str, GoalSpec] = {}
+    tune: dict[str, TuneSpec] = {}
     grasp: dict[str, str] = {}
     release: tuple[str, ...] = ()
     on: tuple[str, ...] = ()

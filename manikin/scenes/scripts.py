@@ -18,6 +18,7 @@ class Step:
 
     spec: StepSpec
     goals: dict[str, GoalMaker]
+    tune: dict[str, dict[str, float]]
 
 
 @dataclass
@@ -96,6 +97,9 @@ class Steps:
         for name in step.spec.on:
             by_name[name].active = True
             by_name[name].law.restart()
+        for name, settings in step.tune.items():
+            for key, value in settings.items():
+                setattr(by_name[name] if key == "max_force" else by_name[name].law, key, value)
         for name, make in step.goals.items():
             by_name[name].aim_at(make(world))
             # unknown until the controller has looked: no step may pass on the old goal's error

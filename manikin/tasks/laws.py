@@ -170,11 +170,17 @@ class Hold:
 
 @dataclass
 class Nearest:
-    """Section 4.3: stabilise towards the nearest pose of a clip, or towards a given pose while the task has a goal."""
+    """Section 4.3: stabilise towards the nearest pose of a clip, or towards a given pose while the task has a goal.
+
+    smoothing: half-life [s] of the filter on nearest poses; ease: the same on given poses, which may be far away.
+    lead: share of the moving pose's speed that is asked for as well.
+    """
 
     source: PoseSource
     frequency: float = 1.2
-    smoothing: float = 0.1
+    smoothing: float = 0.05
+    ease: float = 0.3
+    lead: float = 0.7
     position: Array | None = None
     speed: Array | None = None
 
@@ -187,7 +193,9 @@ class Nearest:
         goal = self.source.pose(world) if aim is None else aim.value
         if self.position is None or self.speed is None:
             self.position, self.speed = goal.copy(), np.zeros_like(goal)
-        self.position, self.speed = spring_to(self.position, self.speed, goal, self.smoothing, dt)
+        halflife = self.smoothing if aim is None else self.ease
+        self.position, self.speed = spring_to(self.position, self.speed, goal, halflife, dt)
         k, damping = gains(self.frequency)
         error = self.position - now.value
-        return Command(k * error - damping * now.rate, distance(goal - now.value, 1))
+        # the pose moves along with the hands: without its speed the body would lag a quarter of a second
+        return Command(k * error + damping * (self.lead * self.speed - now.rate), distance(goal - now.value, 1))

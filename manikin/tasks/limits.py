@@ -1,6 +1,10 @@
-"""Limits: forces in task space (Abe & Popovic 2006, section 4.2) and joint angles (the document's wish in section 6)."""
+"""Limits: forces in task space (Abe & Popovic 2006, section 4.2) and joint angles (the document's wish in section 6).
+
+A bound limit returns rows over the input z with a lowest and a highest value; every level of a controller obeys them.
+"""
 
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import mujoco
 import numpy as np
@@ -85,6 +89,20 @@ def limit_force(response: Response, rows: Array, wanted: Array, most: float, blo
     return out, largest
 
 
+class Bounds(NamedTuple):
+    """low <= rows @ z <= high."""
+
+    rows: Array
+    low: Array
+    high: Array
+
+
+class Limit(Protocol):
+    """Something that no task may break."""
+
+    def bounds(self, dynamics: Dynamics) -> Bounds: ...
+
+
 @dataclass(frozen=True)
 class JointLimits:
     """Bounds on the accelerations of actuated joints that keep their angles in range.
@@ -96,14 +114,14 @@ class JointLimits:
     margin: float = np.deg2rad(2.0)
     most: float = 400.0
 
-    def bounds(self, dynamics: Dynamics) -> tuple[Array, Array]:
+    def bounds(self, dynamics: Dynamics) -> Bounds:
         """Lowest and highest acceleration (nu,) of each actuated joint: k (q_limit - q) - 2 sqrt(k) qdot."""
         low, high, address, dofs = _ranges(dynamics.model)
         k, damping = gains(self.frequency)
         q, v = dynamics.qpos[address], dynamics.qvel[dofs]
         up = np.maximum(k * (high - self.margin - q) - damping * v, -self.most)
         down = np.minimum(k * (low + self.margin - q) - damping * v, self.most)
-        return down, up
+        return Bounds(dynamics.response().joint_rows, down, up)
 
 
 _RANGES: dict[int, tuple[mujoco.MjModel, tuple[Array, Array, NDArray[np.int64], NDArray[np.int64]]]] = {}

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from manikin.physics.attach import update_loads
+from manikin.physics.attach import feel_loads
 from manikin.physics.world import Control, Push, World
 from manikin.recording import Recorder
 from manikin.tasks.task import Task
@@ -54,6 +54,8 @@ class Run:
         for _ in range(steps):
             if self.script.done:
                 return
+            # the forces of the last step, before the present one replaces its contacts
+            feel_loads(world)
             world.refresh()
             events = self.script.update(world, self.tasks)
             if world.switched:
@@ -65,7 +67,6 @@ class Run:
                 recorder.switches()
             else:
                 world.switched.clear()
-            update_loads(world)
             self._push(inputs)
             if self._control is None or world.steps % self.every == 0 or events:
                 self._control = self.controller.control(world, self.tasks, dt)
