@@ -48,12 +48,12 @@ if TYPE_CHECKING:
     from manikin.errors import ManikinError as ManikinError
     from manikin.export.save import Take as Take
     from manikin.export.save import save as save
+    from manikin.loop import Run as Run
     from manikin.physics.world import Push as Push
     from manikin.physics.world import World as World
+    from manikin.playback import replay as replay
     from manikin.recording import Recording as Recording
     from manikin.recording import load_recording as load_recording
-    from manikin.playback import replay as replay
-    from manikin.loop import Run as Run
     from manikin.scenes.build import build_run as build_run
     from manikin.scenes.scene import Scene as Scene
     from manikin.scenes.scene import load_scene as load_scene

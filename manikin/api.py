@@ -6,8 +6,8 @@ from collections.abc import Callable
 from manikin.errors import RunError
 from manikin.export.report import make_report
 from manikin.export.save import Take
-from manikin.recording import Recording
 from manikin.loop import Run
+from manikin.recording import Recording
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import Scene, load_scene
 from manikin.scenes.scripts import Steps, why_stuck

@@ -45,8 +45,8 @@ def _check_scene(source: str) -> dict[str, Any]:
 
 
 def _check_recording(path: Path) -> dict[str, Any]:
-    from manikin.recording import load_recording
     from manikin.playback import replay
+    from manikin.recording import load_recording
 
     recording = load_recording(path)
     result = replay(recording)

@@ -81,7 +81,9 @@ def list_scenes(as_json: Annotated[bool, typer.Option("--json", help="As a JSON 
     Console().print(table)
 
 
-SceneArg = Annotated[str, typer.Argument(help="A shipped scene (see `manikin list`) or a path to a TOML file.", show_default=False)]
+SceneArg = Annotated[
+    str, typer.Argument(help="A shipped scene (see `manikin list`) or a path to a TOML file.", show_default=False)
+]
 SetOpt = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Change any key of the scene: --set props.box.mass=15 (repeatable)."),
@@ -90,7 +92,7 @@ OutOpt = Annotated[
     list[Path] | None,
     typer.Option(
         "--out", "-o", metavar="FILE",
-        help="What to save, by extension: .npz recording, .glb, .mp4, .png contact sheet, .csv frames, .json report (repeatable).",
+        help="What to save, by extension: .npz recording, .glb, .mp4, .png contact sheet, .csv frames, .json report.",
     ),
 ]  # fmt: skip
 
@@ -150,7 +152,12 @@ def _bar(title: str) -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description:<24}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description:<24}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=1.0)
         yield lambda share: bar.update(task, completed=share)

@@ -62,9 +62,7 @@ def load_recording(path: Path) -> Recording:
                 if name.startswith("task/"):
                     _, task, column = name.split("/", 2)
                     tasks.setdefault(task, {})[column] = data[name]
-            return Recording(
-                str(data["mjcf"]), json.loads(str(data["meta"])), **{n: data[n] for n in _ARRAYS}, tasks=tasks
-            )
+            return Recording(str(data["mjcf"]), json.loads(str(data["meta"])), **{n: data[n] for n in _ARRAYS}, tasks=tasks)
     except FileNotFoundError as error:
         raise RecordingError(f"{path}: no such file") from error
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
@@ -115,12 +113,24 @@ class Recorder:
     def _frame(self, report: dict[str, Any]) -> None:
         world = self.world
         self.frames.append(
-            (world.time, world.steps, world.data.qpos.copy(), world.data.qvel.copy(), body_forces(world.model, world.data))
+            (
+                world.time,
+                world.steps,
+                world.data.qpos.copy(),
+                world.data.qvel.copy(),
+                body_forces(world.model, world.data),
+            )
         )
         for task in self.tasks:
             r = report.get(task.name)
             self.rows[task.name].append(
-                [task.error, r.force if r else 0.0, r.limit if r else _limit(task), float(task.priority), float(task.active)]
+                [
+                    task.error,
+                    r.force if r else 0.0,
+                    r.limit if r else _limit(task),
+                    float(task.priority),
+                    float(task.active),
+                ]
             )
 
     def finish(self) -> Recording:

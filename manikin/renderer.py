@@ -20,4 +20,3 @@ def choose_renderer() -> None:
         return
     # nothing to draw with: say so when a picture is asked for, not with a window system's warnings
     os.environ["MUJOCO_GL"] = "disable"
-

@@ -88,8 +88,3 @@ def yaw_of(q: Array) -> float:
     """Heading about the vertical [rad] of the x axis of a rotated frame."""
     x = rotate(q, np.array([1.0, 0.0, 0.0]))
     return float(np.arctan2(x[1], x[0]))
-
-
-def rotation_error(value: Array, goal: Array) -> Array:
-    """Rotation vector in world axes that turns orientation `value` into `goal` (quaternions)."""
-    return quat_to_rotvec(quat_multiply(goal, quat_conjugate(value)))

@@ -1,8 +1,9 @@
 """Critically damped springs with exact integration, and gains as people think of them: [Hz] and half-life [s]."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from manikin.compiled import kernel
 
 Array = NDArray[np.float64]
 
@@ -18,7 +19,7 @@ def decay(halflife: float, dt: float) -> float:
     return float(0.5 ** (dt / halflife)) if halflife > 0 else 0.0
 
 
-@njit(cache=True)
+@kernel
 def spring_to(x: Array, v: Array, goal: Array, halflife: float, dt: float) -> tuple[Array, Array]:
     """Advance a critically damped spring towards `goal`, exactly, whatever the time step.
 

@@ -39,7 +39,7 @@ _TABLE: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "foot": ((1.29, 40.14, 29.9, 27.9, 13.9, 228.3), (1.37, 44.15, 25.7, 24.5, 12.4, 258.1)),
 }
 _STATURE = (1735.0, 1741.0)
-# de Leva has neither shoulder girdle nor toes: the girdle takes this share of the upper trunk on each side, the toes of the foot
+# de Leva has neither shoulder girdle nor toes: they take these shares of the upper trunk (each side) and of the foot
 _GIRDLE_SHARE = 0.06
 _TOES_SHARE = 0.20
 
@@ -47,8 +47,7 @@ _TOES_SHARE = 0.20
 def _row(segment: str, sex: Sex) -> Array:
     """mass fraction, centre fraction, three radii (fractions of length), length (fraction of stature)."""
     women, men = (
-        np.array(values) / np.array([100, 100, 100, 100, 100, stature])
-        for values, stature in zip(_TABLE[segment], _STATURE)
+        np.array(values) / np.array([100, 100, 100, 100, 100, stature]) for values, stature in zip(_TABLE[segment], _STATURE)
     )
     return {"female": women, "male": men, "neutral": (women + men) / 2}[sex]
 
@@ -76,7 +75,13 @@ def inertials(segments: tuple[Segment, ...], height: float, mass: float, sex: Se
         put(name, row, share, length, np.array([at[name][0] if name != "pelvis" else 0.0, 0.0, top - row[1] * length]))
         top -= length
     row = _row("head", sex)
-    put("head", row, 1.0, row[5] * height, np.array([at["head"][0] + 0.012 * height, 0.0, (1 - row[1] * row[5]) * height]))
+    put(
+        "head",
+        row,
+        1.0,
+        row[5] * height,
+        np.array([at["head"][0] + 0.012 * height, 0.0, (1 - row[1] * row[5]) * height]),
+    )
 
     # limbs: fractions of our own joint-to-joint lengths
     for side in ("l", "r"):

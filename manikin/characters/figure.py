@@ -23,18 +23,6 @@ from manikin.characters.figure_parts import Build, build, parts
 from manikin.characters.sdf import mesh
 from manikin.errors import InputError, did_you_mean
 
-# sRGB, 0 to 1. "wood", "belly", "joint" and "dark" are the shells' materials; the sky fades from the horizon upwards.
-PALETTE: dict[str, tuple[float, float, float]] = {
-    "wood": (0.87, 0.66, 0.44),
-    "belly": (0.79, 0.58, 0.375),
-    "joint": (0.62, 0.42, 0.265),
-    "dark": (0.12, 0.08, 0.06),
-    "floor": (0.86, 0.83, 0.79),
-    "sky_low": (0.90, 0.88, 0.85),
-    "sky_high": (0.80, 0.775, 0.745),
-    "box": (0.36, 0.47, 0.55),
-}
-
 SEXES: tuple[str, ...] = get_args(Sex)
 
 # Raise when the layout of the cached file changes.

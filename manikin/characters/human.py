@@ -52,7 +52,9 @@ _SITES: dict[str, tuple[float, float, float]] = {
 
 def _collision(kind: str) -> dict[str, int]:
     # hands are left out of self-made contact: they hold things by grips, not by friction
-    return {"contype": 0, "conaffinity": 0} if kind in ("hand", "foot", "toes") else {"contype": CHARACTERS, "conaffinity": PROPS}
+    return (
+        {"contype": 0, "conaffinity": 0} if kind in ("hand", "foot", "toes") else {"contype": CHARACTERS, "conaffinity": PROPS}
+    )
 
 
 def human(
@@ -113,7 +115,9 @@ def human(
 
     if feet == "clamped":
         for side in "lr":
-            equalities.append(element("weld", name=f"{prefix}clamp_foot_{side}", body1=f"{prefix}foot_{side}", active=True, **STIFF))
+            equalities.append(
+                element("weld", name=f"{prefix}clamp_foot_{side}", body1=f"{prefix}foot_{side}", active=True, **STIFF)
+            )
     for joint in locked:
         equalities.append(element("joint", name=f"{prefix}lock_{joint}", joint1=prefix + joint, active=True, **STIFF))
     return Character(
@@ -132,7 +136,7 @@ def human(
     )
 
 
-def _digits(values: np.ndarray) -> str:  # type: ignore[type-arg]
+def _digits(values: np.ndarray) -> str:
     return " ".join(f"{v + 0.0:.7g}" for v in values.ravel().tolist())
 
 

@@ -189,7 +189,7 @@ def _marching_cubes(shape: Shape, step: float) -> tuple[Array, NDArray[np.int32]
     values = shape.distance(grid)
     # A zero exactly on a grid point would give triangles without area.
     values[values == 0.0] = 1e-9 * step
-    points, faces, _, _ = marching_cubes(values.reshape(tuple(counts)), 0.0, spacing=(step, step, step))  # type: ignore[no-untyped-call]
+    points, faces, _, _ = marching_cubes(values.reshape(tuple(counts)), 0.0, spacing=(step, step, step))
     return points.astype(np.float64) + low, faces.astype(np.int32)
 
 

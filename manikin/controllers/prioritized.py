@@ -11,23 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin.compiled import kernel
 from manikin.linear.nullspace import solve_levels
-from manikin.physics.response import Response
+from manikin.physics.response import Response, half_solve, torques
 from manikin.physics.world import Control, TaskReport, World
-from manikin.tasks.limits import JointLimits, Limit, limit_force
+from manikin.tasks.limits import Bounds, JointLimits, Limit, clamp_force
 from manikin.tasks.measures import Posture
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
-
-
-class _Asked(NamedTuple):
-    """One task's rows over the input z, what it wants of them, and the Eq. 13 force [N] that this takes."""
-
-    task: Task
-    rows: Array
-    wanted: Array
-    force: float = 0.0
 
 
 class Solution(NamedTuple):
@@ -61,57 +53,99 @@ class Prioritized:
         """The prioritized torques before any actuator limit."""
         dynamics = world.dynamics()
         response = dynamics.response()
-        active = sorted((t for t in tasks if t.active), key=_priority)
+        active = sorted([t for t in tasks if t.active], key=_priority)
         last = _last_posture(active)
-        asked = self._ask(world, response, [t for t in active if t is not last], dt)
-        rest = self._ask_last(world, response, last, dt) if last is not None else None
-
-        n = response.h.shape[0]
-        rows = np.concatenate([a.rows for a in asked]) if asked else np.zeros((0, n))
-        wanted = np.concatenate([a.wanted for a in asked]) if asked else np.zeros(0)
-        weights = np.concatenate([np.full(len(a.wanted), a.task.weight) for a in asked]) if asked else np.ones(0)
-        starts, priority = [0], None
-        for a in asked:
-            if a.task.priority != priority:
-                starts.append(starts[-1])
-                priority = a.task.priority
-            starts[-1] += len(a.wanted)
-        bounds = [limit.bounds(dynamics) for limit in self.limits]
-        bounded, low, high = (
-            (np.concatenate(part) for part in zip(*bounds)) if bounds else (np.zeros((0, n)), np.zeros(0), np.zeros(0))
-        )
-        rest_rows, rest_wanted = (rest.rows, rest.wanted) if rest is not None else (np.zeros((0, n)), np.zeros(0))
-        z, _ = solve_levels(
-            rows, wanted, weights, np.array(starts), rest_rows, rest_wanted, bounded, low, high,
-            response.basis, response.decided, response.motion, self.soft, self.compensate,
+        levels = [t for t in active if t is not last]
+        asked = [t.rows(world, dt) for t in levels]
+        rest_rows, rest_wanted = self._ask_last(world, response, last, dt)
+        bounds = _merged([limit.bounds(dynamics) for limit in self.limits], dynamics.nv)
+        rows, wanted, force, z, torque, reaction = _solve(  # type: ignore[call-arg]
+            np.concatenate([a.jacobian for a in asked]) if asked else _no_rows(dynamics.nv),
+            np.concatenate([a.wanted for a in asked]) if asked else np.zeros(0),
+            np.array([_row_of(t, len(a.wanted)) for t, a in zip(levels, asked)], float).reshape(-1, 5),
+            rest_rows, rest_wanted, *bounds, *response.maps, self.soft, self.compensate,
         )  # fmt: skip
-        torque, force = response.torque(z)
-        everyone = asked if rest is None else [*asked, rest]
-        return Solution(z, torque, force, lambda: _report(everyone, z))
-
-    def _ask(self, world: World, response: Response, tasks: list[Task], dt: float) -> list[_Asked]:
-        """All tasks' rows over the input, with force limits applied."""
-        needed = [t.rows(world, dt) for t in tasks]
-        if not needed:
-            return []
-        rows = response.rows(np.concatenate([r.jacobian for r in needed]))
-        out, start = [], 0
-        for task, need in zip(tasks, needed):
-            mine = rows[start : start + len(need.wanted)]
-            start += len(need.wanted)
-            wanted, force = need.wanted, 0.0
+        for k, task in enumerate(levels):
             if task.max_force is not None:
-                wanted, force = limit_force(response, mine, wanted, task.max_force, task.measure.block)
-                task.at_limit = force >= 0.999 * task.max_force
-            out.append(_Asked(task, mine, wanted, force))
-        return out
+                task.at_limit = bool(force[k] >= 0.999 * task.max_force)
 
-    def _ask_last(self, world: World, response: Response, task: Task, dt: float) -> _Asked:
+        def report() -> dict[str, TaskReport]:
+            out, start = {}, 0
+            for k, task in enumerate(levels):
+                mine = slice(start, start + len(asked[k].wanted))
+                start = mine.stop
+                missed = float(np.linalg.norm(rows[mine] @ z - wanted[mine]))
+                limit = float("nan") if task.max_force is None else task.max_force
+                out[task.name] = TaskReport(task.error, float(force[k]), limit, missed)
+            if last is not None:
+                out[last.name] = TaskReport(last.error, missed=float(np.linalg.norm(rest_rows @ z - rest_wanted)))
+            return out
+
+        return Solution(z, torque, reaction, report)
+
+    def _ask_last(self, world: World, response: Response, task: Task | None, dt: float) -> tuple[Array, Array]:
         """A posture at the lowest level takes what is left: its rows are those of the joints themselves."""
+        if task is None:
+            return _no_rows(world.model.nv), np.zeros(0)
         measure = task.measure
         assert isinstance(measure, Posture)
         wanted = task.wanted(world, measure.evaluate(world.dynamics()), dt)
-        return _Asked(task, response.rows_of_dofs(measure.dofs), wanted)
+        return response.rows_of_dofs(measure.dofs), wanted
+
+
+@kernel
+def _solve(
+    jacobian: Array, wanted: Array, tasks: Array, rest_rows: Array, rest_wanted: Array,
+    bounded: Array, low: Array, high: Array,
+    basis: Array, constrained: int, decided: int, motion: Array, limp: Array, h: Array, L: Array, lever: Array,
+    actuated: NDArray[np.int64], passive: NDArray[np.int64],
+    LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
+    soft: float, compensate: bool,
+) -> tuple[Array, Array, Array, Array, Array, Array]:  # fmt: skip
+    """One call for the whole step: rows over the input, force limits, levels, torques.
+
+    tasks (t, 5): rows, priority, weight, largest force (0 for none), rows per block.
+    """
+    rows = jacobian.copy()
+    half_solve(rows, LD, root, start, count, column)
+    weights = np.empty(rows.shape[0])
+    force = np.zeros(tasks.shape[0])
+    starts = np.zeros(tasks.shape[0] + 1, np.int64)
+    levels, r = 0, 0
+    for t in range(tasks.shape[0]):
+        k = int(tasks[t, 0])
+        weights[r : r + k] = tasks[t, 2]
+        if tasks[t, 3] > 0:
+            wanted[r : r + k], force[t] = clamp_force(
+                rows[r : r + k], wanted[r : r + k], basis, constrained, limp, tasks[t, 3], int(tasks[t, 4])
+            )
+        if t == 0 or tasks[t, 1] != tasks[t - 1, 1]:
+            levels += 1
+        r += k
+        starts[levels] = r
+    z, _ = solve_levels(
+        rows, wanted, weights, starts[: levels + 1], rest_rows, rest_wanted, bounded, low, high,
+        basis, decided, motion, soft, compensate,
+    )  # fmt: skip
+    torque, reaction = torques(z, h, L, lever, actuated, passive, LD, root, start, count, column)
+    return rows, wanted, force, z, torque, reaction
+
+
+def _row_of(task: Task, rows: int) -> tuple[float, float, float, float, float]:
+    """What the kernel needs to know of a task."""
+    return (rows, task.priority, task.weight, task.max_force or 0.0, task.measure.block)
+
+
+def _no_rows(n: int) -> Array:
+    return np.zeros((0, n))
+
+
+def _merged(bounds: list[Bounds], n: int) -> Bounds:
+    if len(bounds) == 1:
+        return bounds[0]
+    if not bounds:
+        return Bounds(np.zeros((0, n)), np.zeros(0), np.zeros(0))
+    return Bounds(*(np.concatenate(part) for part in zip(*bounds)))
 
 
 def _priority(task: Task) -> int:
@@ -123,11 +157,3 @@ def _last_posture(active: list[Task]) -> Task | None:
     if not active or not isinstance(active[-1].measure, Posture):
         return None
     return active[-1] if len(active) == 1 or active[-2].priority < active[-1].priority else None
-
-
-def _report(asked: list[_Asked], z: Array) -> dict[str, TaskReport]:
-    out = {}
-    for a in asked:
-        limit = float("nan") if a.task.max_force is None else a.task.max_force
-        out[a.task.name] = TaskReport(a.task.error, a.force, limit, float(np.linalg.norm(a.rows @ z - a.wanted)))
-    return out

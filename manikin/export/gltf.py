@@ -5,6 +5,7 @@ Everything is read from the recording's own model, so any recording exports. glT
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -86,9 +87,7 @@ class _Builder:
         self.times = self._accessor(recording.time.astype("<f4"), gl.SCALAR, gl.FLOAT, bounds=True)
 
         nodes: dict[int, int] = {}
-        cast = {
-            root: [self._body(b) for b in bodies] for root, bodies in recording.meta.get("characters", {}).items()
-        }
+        cast = {root: [self._body(b) for b in bodies] for root, bodies in recording.meta.get("characters", {}).items()}
         mine = {b for bodies in cast.values() for b in bodies}
         for body in range(1, self.model.nbody):
             nodes[body] = self._body_node(body, nodes)
@@ -182,7 +181,11 @@ class _Builder:
         g = self.gltf
         g.meshes.append(gl.Mesh(name=f"{root}_figure", primitives=primitives))
         g.skins.append(
-            gl.Skin(joints=[nodes[b] for b in bodies], skeleton=nodes[bodies[0]], inverseBindMatrices=self._binds(rest, bodies))
+            gl.Skin(
+                joints=[nodes[b] for b in bodies],
+                skeleton=nodes[bodies[0]],
+                inverseBindMatrices=self._binds(rest, bodies),
+            )
         )
         # a skinned mesh's node stands at the root, without a transform
         g.nodes.append(gl.Node(name=f"{root}_figure", mesh=len(g.meshes) - 1, skin=len(g.skins) - 1))
@@ -213,9 +216,7 @@ class _Builder:
 
     def _primitive(self, surface: Surface, colour: tuple[float, ...]) -> gl.Primitive:
         attributes = gl.Attributes(
-            POSITION=self._accessor(
-                _points(surface.vertices).astype("<f4"), gl.VEC3, gl.FLOAT, gl.ARRAY_BUFFER, bounds=True
-            ),
+            POSITION=self._accessor(_points(surface.vertices).astype("<f4"), gl.VEC3, gl.FLOAT, gl.ARRAY_BUFFER, bounds=True),
             NORMAL=self._accessor(_points(surface.normals).astype("<f4"), gl.VEC3, gl.FLOAT, gl.ARRAY_BUFFER),
         )
         small = len(surface.vertices) < 65535
@@ -231,12 +232,14 @@ class _Builder:
             shine = gl.PbrMetallicRoughness(baseColorFactor=[*light, colour[3]], metallicFactor=0.0, roughnessFactor=0.42)
             name = known[0] if known else f"colour_{len(self.materials)}"
             see_through = "BLEND" if colour[3] < 1 else "OPAQUE"
-            self.gltf.materials.append(gl.Material(name=name, pbrMetallicRoughness=shine, alphaMode=see_through, alphaCutoff=None))
+            self.gltf.materials.append(
+                gl.Material(name=name, pbrMetallicRoughness=shine, alphaMode=see_through, alphaCutoff=None)
+            )
             self.materials[colour] = len(self.gltf.materials) - 1
         return self.materials[colour]
 
     def _accessor(
-        self, values: NDArray, kind: str, component: int, target: int | None = None, bounds: bool = False,  # type: ignore[type-arg]
+        self, values: NDArray[Any], kind: str, component: int, target: int | None = None, bounds: bool = False,
         normalized: bool = False,
     ) -> int:  # fmt: skip
         while len(self.blob) % 4:
@@ -246,7 +249,11 @@ class _Builder:
         g.bufferViews.append(gl.BufferView(buffer=0, byteOffset=len(self.blob), byteLength=len(content), target=target))
         self.blob.extend(content)
         accessor = gl.Accessor(
-            bufferView=len(g.bufferViews) - 1, componentType=component, count=len(values), type=kind, normalized=normalized
+            bufferView=len(g.bufferViews) - 1,
+            componentType=component,
+            count=len(values),
+            type=kind,
+            normalized=normalized,
         )
         if bounds:
             rows = values.reshape(len(values), -1)

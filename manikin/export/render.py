@@ -71,7 +71,7 @@ class Painter:
         options.sitegroup[:] = 0
         self.renderer.update_scene(self.data, camera, options)
         self.renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = 1
-        return self.renderer.render().copy()  # type: ignore[no-any-return]
+        return self.renderer.render().copy()
 
 
 def view_of(recording: Recording) -> View:

@@ -38,8 +38,8 @@ def _fact(recording: Recording, spec: dict[str, Any]) -> float | None:
         column = column[np.isfinite(column)]
         if not len(column):
             return None
-        take = spec.get("take", "max")
-        return round(float({"max": column.max, "min": column.min, "last": lambda: column[-1]}[take]()), 6)
+        found = {"max": column.max(), "min": column.min(), "last": column[-1]}
+        return round(float(found[spec.get("take", "max")]), 6)
     times = {e["name"]: e["time"] for e in reversed(recording.meta["events"])}
     if spec["since"] not in times or spec["until"] not in times:
         return None

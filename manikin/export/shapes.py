@@ -65,7 +65,9 @@ def _mesh(model: mujoco.MjModel, mesh: int) -> Surface:
 
 
 def _box(half: Array) -> Surface:
-    vertices, normals, faces = [], [], []
+    vertices: list[Array] = []
+    normals: list[Array] = []
+    faces: list[list[int]] = []
     for axis in range(3):
         for sign in (1.0, -1.0):
             normal = np.zeros(3)
@@ -100,7 +102,10 @@ def _capsule(radius: float, half: float, around: int = 32, rings: int = 9) -> Su
     """A capsule along z; a sphere when half is zero. Pole triangles are thin but not empty."""
     circle = _circle(around)
     normals, vertices = [], []
-    for side, angles in ((1.0, np.linspace(np.pi / 2 - 1e-3, 0, rings)), (-1.0, np.linspace(0, -np.pi / 2 + 1e-3, rings))):
+    for side, angles in (
+        (1.0, np.linspace(np.pi / 2 - 1e-3, 0, rings)),
+        (-1.0, np.linspace(0, -np.pi / 2 + 1e-3, rings)),
+    ):
         for angle in angles[(1 if side < 0 and half == 0 else 0) :]:
             normal = circle * np.cos(angle) + np.array([0.0, 0.0, np.sin(angle)])
             normals.append(normal)

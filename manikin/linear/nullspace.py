@@ -7,13 +7,11 @@ null space is built at machine precision, so that what a level gives up is never
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from manikin.compiled import kernel
 
-# reassociation lets sums use vector registers; infinities and NaN keep their meaning
-FAST = {"reassoc", "contract", "arcp", "nsz"}
+Array = NDArray[np.float64]
 
 # What keeps the solve for the last level regular, as a share of each row.
 DAMPING = 1e-7
@@ -22,7 +20,7 @@ DAMPING = 1e-7
 USED = 1e-11
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def dot(a: Array, b: Array) -> float:
     s = 0.0
     for i in range(a.shape[0]):
@@ -30,7 +28,7 @@ def dot(a: Array, b: Array) -> float:
     return s
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def cholesky_solve(A: Array, b: Array) -> Array:
     """Solve a symmetric positive definite system; A and b are overwritten."""
     n = b.shape[0]
@@ -46,45 +44,52 @@ def cholesky_solve(A: Array, b: Array) -> Array:
     return b
 
 
-@njit(cache=True, fastmath=FAST)
-def project(row: Array, basis: Array, count: int) -> None:
-    """Take the span of the first `count` orthonormal rows of `basis` out of `row`, twice (Gram-Schmidt forgets once)."""
+@kernel
+def project(row: Array, basis: Array, count: int) -> float:
+    """Take the span of the first `count` orthonormal rows of `basis` out of `row`; the length that is left.
+
+    Gram-Schmidt loses accuracy when it removes most of a row: then it is done once more ("twice is enough").
+    """
+    n = row.shape[0]
+    before = dot(row, row)
     for _ in range(2):
         for k in range(count):
             q = basis[k]
             s = dot(q, row)
-            for i in range(row.shape[0]):
+            for i in range(n):
                 row[i] -= s * q[i]
+        after = dot(row, row)
+        if after > 0.25 * before:
+            return np.sqrt(after)
+    return np.sqrt(after)
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def claim(rows: Array, basis: Array, count: int) -> int:
-    """Add the span of projected `rows` to the basis; the new count."""
+    """Add the span of `rows`, projected off the basis already and of length one at most, to it; the new count."""
     n = rows.shape[1]
+    first = count
     for r in range(rows.shape[0]):
         if count >= n:
             return count
         row = rows[r].copy()
-        before = np.sqrt(dot(row, row))
-        if before < 1e-300:
-            continue
-        project(row, basis, count)
-        after = np.sqrt(dot(row, row))
-        # the rows have unit length before any projection: an absolute threshold is a relative one
-        if after > USED:
+        # a long row stands off the old basis to machine precision: only its new neighbours matter
+        length = project(row, basis[first:], count - first)
+        if length < 0.1:
+            length = project(row, basis, count)
+        if length > USED:
             for i in range(n):
-                basis[count, i] = row[i] / after
+                basis[count, i] = row[i] / length
             count += 1
     return count
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def require(row: Array, wanted: float, motion: Array, basis: Array, count: int, least: float) -> int:
     """Impose row . z = wanted exactly, in what is left; skipped when less than the share `least` of the row is left."""
     size = np.sqrt(dot(row, row))
     rest = row.copy()
-    project(rest, basis, count)
-    length = np.sqrt(dot(rest, rest))
+    length = project(rest, basis, count)
     if size < 1e-300 or length <= least * size or count >= row.shape[0]:
         return count
     step = (wanted - dot(row, motion)) / length
@@ -94,7 +99,7 @@ def require(row: Array, wanted: float, motion: Array, basis: Array, count: int, 
     return count + 1
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def soft_inverse(strength: float, soft: float) -> float:
     """1/w for w = sigma^2, damped below sigma = soft and smoothly zero at zero (Nakamura & Hanafusa 1986)."""
     if strength >= soft * soft:
@@ -105,7 +110,67 @@ def soft_inverse(strength: float, soft: float) -> float:
     return 1.0 / (strength + 0.25 * soft * soft * (1.0 - share) ** 2)
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
+def inverse_factor(gram: Array, least: float) -> tuple[bool, Array]:
+    """F with gram^-1 = F^T F, and whether every eigenvalue of gram is surely above `least`.
+
+    1 / trace(gram^-1) bounds the smallest eigenvalue from below: when it is large enough, no eigenvalue need be computed.
+    """
+    k = gram.shape[0]
+    inverse = np.zeros((k, k))
+    factor = gram.copy()
+    for i in range(k):
+        for j in range(i + 1):
+            s = factor[i, j] - dot(factor[i, :j], factor[j, :j])
+            if i == j:
+                if s <= least:
+                    return False, inverse
+                factor[i, i] = np.sqrt(s)
+            else:
+                factor[i, j] = s / factor[j, j]
+    trace = 0.0
+    for i in range(k):
+        inverse[i, i] = 1.0 / factor[i, i]
+        for j in range(i):
+            s = 0.0
+            for m in range(j, i):
+                s -= factor[i, m] * inverse[m, j]
+            inverse[i, j] = s / factor[i, i]
+        trace += dot(inverse[i, : i + 1], inverse[i, : i + 1])
+    return trace * least <= 1.0, inverse
+
+
+@kernel
+def apply_inverse(inverse: Array, gap: Array) -> Array:
+    """gram^-1 gap from the factor of inverse_factor."""
+    out = np.zeros(gap.shape[0])
+    for i in range(gap.shape[0]):
+        s = dot(inverse[i, : i + 1], gap[: i + 1])
+        for j in range(i + 1):
+            out[j] += inverse[i, j] * s
+    return out
+
+
+@kernel
+def soft_solve(gram: Array, gap: Array, soft: float) -> Array:
+    """gram^+ gap with directions weaker than `soft` damped."""
+    regular, inverse = inverse_factor(gram, soft * soft)
+    if regular:
+        return apply_inverse(inverse, gap)
+    k = gap.shape[0]
+    values, vectors = np.linalg.eigh(gram)
+    answer = np.zeros(k)
+    for e in range(k):
+        share = 0.0
+        for r in range(k):
+            share += vectors[r, e] * gap[r]
+        share *= soft_inverse(values[e], soft)
+        for r in range(k):
+            answer[r] += share * vectors[r, e]
+    return answer
+
+
+@kernel
 def solve_level(
     rows: Array, wanted: Array, weights: Array, motion: Array, basis: Array, count: int, soft: float, compensate: bool
 ) -> int:  # fmt: skip
@@ -139,15 +204,7 @@ def solve_level(
         for s in range(r + 1):
             gram[r, s] = dot(source[r], source[s])
             gram[s, r] = gram[r, s]
-    values, vectors = np.linalg.eigh(gram)
-    answer = np.zeros(k)
-    for e in range(k):
-        share = 0.0
-        for r in range(k):
-            share += vectors[r, e] * gap[r]
-        share *= soft_inverse(values[e], soft)
-        for r in range(k):
-            answer[r] += share * vectors[r, e]
+    answer = soft_solve(gram, gap, soft)
     # the step uses the projected rows: no lower level can reach into a higher one
     for r in range(k):
         for i in range(n):
@@ -155,7 +212,7 @@ def solve_level(
     return claim(left, basis, count)
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def follow_joints(rows: Array, wanted: Array, motion: Array, basis: Array, count: int, compensate: bool) -> None:
     """Spend all remaining freedom on joint accelerations rows @ motion = wanted, all joints alike (least squares).
 
@@ -174,8 +231,8 @@ def follow_joints(rows: Array, wanted: Array, motion: Array, basis: Array, count
         motion[i] += step[i]
 
 
-@njit(cache=True, fastmath=FAST)
-def _crossed(joint_rows: Array, motion: Array, low: Array, high: Array, held: Array) -> tuple[int, float]:
+@kernel
+def _crossed(joint_rows: Array, motion: Array, low: Array, high: Array, held: NDArray[np.bool_]) -> tuple[int, float]:
     """The joint whose acceleration is furthest beyond its bounds and is not held yet, and the bound; -1 if none."""
     worst, joint, bound = 1e-6, -1, 0.0
     for j in range(joint_rows.shape[0]):
@@ -189,7 +246,7 @@ def _crossed(joint_rows: Array, motion: Array, low: Array, high: Array, held: Ar
     return joint, bound
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def solve_levels(
     rows: Array, wanted: Array, weights: Array, starts: NDArray[np.int64], rest_rows: Array, rest_wanted: Array,
     joint_rows: Array, low: Array, high: Array, fixed: Array, fixed_count: int, fixed_motion: Array,

@@ -62,9 +62,7 @@ def make_clip(world: World, character: Character, keys: Sequence[Key], fps: floa
     return Clip(fps, joints, qpos, np.ones((len(frames), 2), bool), character.height)
 
 
-def _solve_key(
-    world: World, character: Character, joints: tuple[str, ...], key: Key, stance: Stance
-) -> tuple[Array, float]:
+def _solve_key(world: World, character: Character, joints: tuple[str, ...], key: Key, stance: Stance) -> tuple[Array, float]:
     given = both_sides(key.angles)
     unknown = set(given) - set(joints)
     if unknown:
@@ -92,9 +90,9 @@ def _solve(
     turns = np.concatenate([quat_from_axis_angle((0, 0, 1), s * np.deg2rad(stance.toe_out)) for s in (1, -1)])
     wishes = [
         Wish(Points(feet, np.zeros((2, 3))), places, 30.0),
-        Wish(Orientation(tuple(feet)), turns, 30.0),
+        Wish(Orientation(feet), turns, 30.0),
         Wish(posture, angles, loose),
-        Wish(Orientation((world.body(character.root),)), quat_from_axis_angle((0, 1, 0), pitch), loose),
+        Wish(Orientation(np.array([world.body(character.root)])), quat_from_axis_angle((0, 1, 0), pitch), loose),
     ]
     if hand is not None:
         hands = np.array([world.body(h) for h in character.hands])

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from manikin.characters.catalog import REFERENCE_HEIGHT
 from manikin.clips.clip import Clip
-from manikin.linear.nullspace import FAST
+from manikin.compiled import kernel
 from manikin.physics.world import World
 
 Array = NDArray[np.float64]
@@ -25,7 +24,7 @@ MARKER = 0.08
 HAND_WEIGHT = 10.0
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def _markers(xpos: Array, xmat: Array, bodies: NDArray[np.int64], weights: Array, length: float) -> Array:
     """Markers (3 n, 3) with their weighted horizontal mean taken out."""
     n = bodies.shape[0]
@@ -45,7 +44,7 @@ def _markers(xpos: Array, xmat: Array, bodies: NDArray[np.int64], weights: Array
     return out
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def _distances(frames: Array, markers: Array, weights: Array) -> Array:
     """Root mean square marker distance [m] (T,) to each frame after the best turn about the vertical."""
     out = np.empty(frames.shape[0])
@@ -63,7 +62,7 @@ def _distances(frames: Array, markers: Array, weights: Array) -> Array:
     return out
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def _blend(distance: Array, poses: Array) -> Array:
     """Mean of poses weighted by exp(-((D - Dmin) / width)^2 / 2), width = max(2 cm, Dmin / 4)."""
     nearest = distance.min()
@@ -80,6 +79,13 @@ def _blend(distance: Array, poses: Array) -> Array:
     return out / total
 
 
+@kernel
+def _propose(
+    xpos: Array, xmat: Array, bodies: NDArray[np.int64], weights: Array, length: float, frames: Array, poses: Array
+) -> Array:  # fmt: skip
+    return _blend(_distances(frames, _markers(xpos, xmat, bodies, weights, length), weights), poses)
+
+
 @dataclass(frozen=True)
 class NearestPose:
     """A clip prepared for search: `pose(world)` proposes angles for the present state."""
@@ -93,10 +99,11 @@ class NearestPose:
     def distances(self, world: World) -> Array:
         """Distance [m] (T,) of the present pose from each frame."""
         now = _markers(world.data.xpos, world.data.xmat, self.bodies, self.weights, self.length)
-        return _distances(self.markers, now, self.weights)  # type: ignore[no-any-return]
+        return _distances(self.markers, now, self.weights)
 
     def pose(self, world: World) -> Array:
-        return _blend(self.distances(world), self.angles)  # type: ignore[no-any-return]
+        dynamics = world.dynamics()
+        return _propose(dynamics.xpos, dynamics.xmat, self.bodies, self.weights, self.length, self.markers, self.angles)
 
 
 def nearest_pose(

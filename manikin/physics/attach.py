@@ -15,8 +15,8 @@ from manikin.springs import decay
 
 Array = NDArray[np.float64]
 
-# half-life [s] with which a held prop's loss of support is felt, and with which it is trusted to a new support
-LOSE_HALFLIFE, TRUST_HALFLIFE = 0.03, 0.20
+# half-life [s] with which a held prop is trusted to a new support; its loss is felt at once
+TRUST_HALFLIFE = 0.20
 
 
 def grip_name(hand: str, prop: str) -> str:
@@ -63,6 +63,8 @@ def held_by(world: World, hand: str) -> list[str]:
 
 def held_bodies(world: World) -> set[int]:
     """All bodies that any hand holds now."""
+    if not world.data.eq_active[world.grip_numbers].any():
+        return set()
     return {int(world.model.eq_obj2id[e]) for _, _, e in world.grips if world.data.eq_active[e]}
 
 
@@ -79,7 +81,7 @@ def feel_loads(world: World) -> None:
             dynamics.load[:] = 0.0
             dynamics.external[:] = 0.0
         return
-    lose, trust = decay(LOSE_HALFLIFE, world.timestep), decay(TRUST_HALFLIFE, world.timestep)
+    trust = decay(TRUST_HALFLIFE, world.timestep)
     felt = _outside_forces(world, held) if data.ncon else {}
     gravity = float(np.linalg.norm(model.opt.gravity))
     for body in held:
@@ -87,7 +89,7 @@ def feel_loads(world: World) -> None:
         now = felt.get(body, np.zeros(6))
         # just grasped: its support is known at once
         fresh = dynamics.load[body] == 0.0 and not dynamics.external[dofs].any()
-        keep = trust if now[2] > dynamics.external[dofs.start + 2] else lose
+        keep = trust if now[2] > dynamics.external[dofs.start + 2] else 0.0
         dynamics.external[dofs] = now if fresh else keep * dynamics.external[dofs] + (1 - keep) * now
         borne = dynamics.external[dofs.start + 2] / max(float(model.body_mass[body]) * gravity, 1e-9)
         dynamics.load[body] = min(max(1.0 - borne, 0.0), 1.0)

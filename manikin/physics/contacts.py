@@ -30,14 +30,7 @@ def weld_wrenches(model: mujoco.MjModel, data: mujoco.MjData) -> dict[int, Array
     seen through a half-angle map; both are read off the constraint Jacobian: force = the rows' pull on the body's own
     translation and rotation.
     """
-    out: dict[int, Array] = {}
-    rows = np.flatnonzero(data.efc_type[: data.nefc] == mujoco.mjtConstraint.mjCNSTR_EQUALITY)
-    ids = data.efc_id[rows]
-    for e in np.unique(ids):
-        if model.eq_type[e] != mujoco.mjtEq.mjEQ_WELD:
-            continue
-        out[int(e)] = _weld_wrench(model, data, int(e), data.efc_force[rows[ids == e]])
-    return out
+    return {e: _weld_wrench(model, data, e, data.efc_force[rows]) for e, rows in _weld_rows(model, data)}
 
 
 def _weld_wrench(model: mujoco.MjModel, data: mujoco.MjData, e: int, force: Array) -> Array:
@@ -60,19 +53,28 @@ def _weld_wrench(model: mujoco.MjModel, data: mujoco.MjData, e: int, force: Arra
 def body_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     """Net force (nbody, 3) on each body from contacts plus active welds to the world."""
     out = np.zeros((model.nbody, 3))
-    wrench = np.zeros(6)
-    for k in range(data.ncon):
-        mujoco.mj_contactForce(model, data, k, wrench)
-        contact = data.contact[k]
-        force = contact.frame.reshape(3, 3).T @ wrench[:3]
-        one, two = model.geom_bodyid[contact.geom]
-        out[one] -= force
-        out[two] += force
-    for e, wrench6 in weld_wrenches(model, data).items():
-        one, two = model.eq_obj1id[e], model.eq_obj2id[e]
+    if data.ncon:
+        wrench = np.zeros((data.ncon, 6))
+        for k in range(data.ncon):
+            mujoco.mj_contactForce(model, data, k, wrench[k])
+        force = np.einsum("nij,ni->nj", data.contact.frame.reshape(-1, 3, 3), wrench[:, :3])
+        one, two = model.geom_bodyid[data.contact.geom].T
+        np.subtract.at(out, one, force)
+        np.add.at(out, two, force)
+    for e, rows in _weld_rows(model, data):
+        one, two = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
         if one == 0 or two == 0:
-            out[max(one, two)] += wrench6[:3] if two == 0 else -wrench6[:3]
+            force = data.efc_force[rows[:3]]
+            out[max(one, two)] += force if two == 0 else -force
     return out
+
+
+def _weld_rows(model: mujoco.MjModel, data: mujoco.MjData) -> list[tuple[int, NDArray[np.int64]]]:
+    """(equality, its six constraint rows) of each active weld. The first three rows are a plain force at the anchor."""
+    rows = np.flatnonzero(data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY)
+    ids = data.efc_id[rows]
+    welds = model.eq_type == mujoco.mjtEq.mjEQ_WELD
+    return [(int(e), rows[ids == e]) for e in np.unique(ids) if welds[e]]
 
 
 def centre_of_pressure(model: mujoco.MjModel, data: mujoco.MjData, bodies: list[int]) -> tuple[Array, float]:

@@ -6,22 +6,21 @@ Jacobians and their bias accelerations come from MuJoCo's own motion axes (cdof,
 
 import mujoco
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from manikin.linear.nullspace import FAST
+from manikin.compiled import kernel
 from manikin.physics.response import Response, Structure, constraint_rows, structure
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def _cross(a: Array, b: Array) -> tuple[float, float, float]:
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def _bias_accelerations(parent: Ints, dof_start: Ints, dof_count: Ints, cdof_dot: Array, qvel: Array, out: Array) -> None:
     """Spatial acceleration (rotation, translation) of each body when qacc = 0, in MuJoCo's com-centred frame."""
     out[0] = 0.0
@@ -33,7 +32,7 @@ def _bias_accelerations(parent: Ints, dof_start: Ints, dof_count: Ints, cdof_dot
                 out[b, k] += cdof_dot[d, k] * qvel[d]
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def _frame(
     point: Array, centre: Array, last_dof: int, dof_parent: Ints, cdof: Array, cvel: Array, cacc: Array,
     jac: Array, rate: Array, bias: Array,
@@ -60,7 +59,19 @@ def _frame(
     bias[3], bias[4], bias[5] = cacc[0], cacc[1], cacc[2]
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
+def _on_body(place: Array, turn: Array, offsets: Array) -> Array:
+    out = np.empty(3 * offsets.shape[0])
+    for i in range(offsets.shape[0]):
+        for k in range(3):
+            s = place[k]
+            for m in range(3):
+                s += turn[3 * k + m] * offsets[i, m]
+            out[3 * i + k] = s
+    return out
+
+
+@kernel
 def _points(
     bodies: NDArray[np.int64], offsets: Array, xpos: Array, xmat: Array, com: Array, root: Ints, last_dof: NDArray[np.int64],
     dof_parent: Ints, cdof: Array, cvel: Array, cacc: Array,
@@ -84,7 +95,7 @@ def _points(
     return value, rate, jac, bias
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def _direction(
     body: int, axis: Array, tangents: Array, xpos: Array, xmat: Array, com: Array, root: Ints,
     last_dof: NDArray[np.int64], dof_parent: Ints, cdof: Array, cvel: Array, cacc: Array,
@@ -108,13 +119,35 @@ def _direction(
     return value, rate, jac, bias
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
+def _orientation(
+    bodies: NDArray[np.int64], xpos: Array, xquat: Array, com: Array, root: Ints, last_dof: NDArray[np.int64],
+    dof_parent: Ints, cdof: Array, cvel: Array, cacc: Array,
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """Quaternions (4 n,) of bodies; angular velocity (3 n,), its Jacobian (3 n, nv) and bias (3 n,)."""
+    n = bodies.shape[0]
+    value, rate, bias = np.empty(4 * n), np.empty(3 * n), np.empty(3 * n)
+    jac = np.empty((3 * n, cdof.shape[0]))
+    jac6, rate6, bias6 = np.empty((6, cdof.shape[0])), np.empty(6), np.empty(6)
+    for i in range(n):
+        b = bodies[i]
+        value[4 * i : 4 * i + 4] = xquat[b]
+        _frame(xpos[b], com[root[b]], last_dof[b], dof_parent, cdof, cvel[b], cacc[b], jac6, rate6, bias6)
+        jac[3 * i : 3 * i + 3] = jac6[3:]
+        rate[3 * i : 3 * i + 3] = rate6[3:]
+        bias[3 * i : 3 * i + 3] = bias6[3:]
+    return value, rate, jac, bias
+
+
+@kernel
 def _centre_of_mass(
-    weights: Array, xipos: Array, centre: Array, root: Ints, parent: Ints, dof_body: Ints,
-    cdof: Array, cvel: Array, cacc: Array, jac: Array, value: Array, rate: Array, bias: Array,
-) -> None:  # fmt: skip
-    """Weighted mean of body centres: value, rate, bias (3,) and Jacobian (3, nv)."""
-    nbody = weights.shape[0]
+    own: Array, carried: Array, load: Array, xipos: Array, parent: Ints, dof_body: Ints,
+    centre: Array, root: Ints, cdof: Array, cvel: Array, cacc: Array,
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """Mean of body centres weighted by own + load x carried: value, rate (3,), Jacobian (3, nv), bias (3,)."""
+    nbody = own.shape[0]
+    value, rate, bias = np.empty(3), np.empty(3), np.empty(3)
+    jac = np.empty((3, cdof.shape[0]))
     below = np.zeros(nbody)
     lever = np.zeros((nbody, 3))
     arm, speed = np.empty(3), np.empty(3)
@@ -123,7 +156,7 @@ def _centre_of_mass(
     rate[:] = 0.0
     bias[:] = 0.0
     for b in range(1, nbody):
-        w = weights[b]
+        w = own[b] + load[b] * carried[b]
         if w == 0.0:
             continue
         total += w
@@ -157,6 +190,7 @@ def _centre_of_mass(
         jac[0, d] = (below[b] * cdof[d, 3] + x) / total
         jac[1, d] = (below[b] * cdof[d, 4] + y) / total
         jac[2, d] = (below[b] * cdof[d, 5] + z) / total
+    return value, rate, jac, bias
 
 
 class Dynamics:
@@ -167,7 +201,7 @@ class Dynamics:
         # live views, looked up once: each attribute access on the bindings costs a microsecond
         self.qpos, self.qvel = data.qpos, data.qvel
         self._cdof, self._cdof_dot, self._cvel = data.cdof, data.cdof_dot, data.cvel
-        self._xpos, self._xmat, self._xquat, self._xipos = data.xpos, data.xmat, data.xquat, data.xipos
+        self.xpos, self.xmat, self.xquat, self._xipos = data.xpos, data.xmat, data.xquat, data.xipos
         self._site_xpos = data.site_xpos
         self._subtree_com = data.subtree_com
         self._root = model.body_rootid.copy()
@@ -176,6 +210,8 @@ class Dynamics:
         self._dof_parent, self._dof_body = model.dof_parentid.copy(), model.dof_bodyid.copy()
         self._site_body = model.site_bodyid.copy()
         self._mass = model.body_mass
+        self._eq_data = model.eq_data
+        self.sparsity = (model.M_rowadr.copy(), model.M_rownnz.copy(), model.M_colind.copy())
         self._last_dof = self._find_last_dofs()
         self._cacc = np.zeros((model.nbody, 6))
         self._moving = (
@@ -207,20 +243,24 @@ class Dynamics:
     # --- kinematics
 
     def site_point(self, site: int) -> Array:
-        return self._site_xpos[site].copy()  # type: ignore[no-any-return]
+        return self._site_xpos[site].copy()
 
     def site_body(self, site: int) -> int:
         return int(self._site_body[site])
 
     def body_point(self, body: int) -> Array:
-        return self._xpos[body].copy()  # type: ignore[no-any-return]
+        return self.xpos[body].copy()
 
     def body_quat(self, body: int) -> Array:
-        return self._xquat[body].copy()  # type: ignore[no-any-return]
+        return self.xquat[body].copy()
 
     def body_axes(self, body: int) -> Array:
         """Rotation matrix (3, 3), body to world."""
-        return self._xmat[body].reshape(3, 3)  # type: ignore[no-any-return]
+        return self.xmat[body].reshape(3, 3)
+
+    def on_body(self, body: int, offsets: Array) -> Array:
+        """World positions (3 n,) of points (n, 3) given in a body's frame."""
+        return _on_body(self.xpos[body], self.xmat[body], offsets)
 
     def frame(self, body: int, point: Array) -> tuple[Array, Array, Array]:
         """Jacobian (6, nv), velocity (6,) and bias acceleration (6,) of a world point moving with a body.
@@ -236,21 +276,25 @@ class Dynamics:
 
     def points(self, bodies: NDArray[np.int64], offsets: Array) -> tuple[Array, Array, Array, Array]:
         """Value, rate (3 n,), Jacobian (3 n, nv), bias (3 n,) of points fixed to bodies at `offsets` (n, 3), body frames."""
-        return _points(bodies, offsets, self._xpos, self._xmat, *self._moving)  # type: ignore[no-any-return]
+        return _points(bodies, offsets, self.xpos, self.xmat, *self._moving)
 
     def direction(self, body: int, axis: Array, tangents: Array) -> tuple[Array, Array, Array, Array]:
         """Where a body's axis points: value (9,) = axis and tangents, and rows (2) of the turn about the tangents."""
-        return _direction(body, axis, tangents, self._xpos, self._xmat, *self._moving)  # type: ignore[no-any-return]
+        return _direction(body, axis, tangents, self.xpos, self.xmat, *self._moving)
 
-    def centre_of_mass(self, weights: Array) -> tuple[Array, Array, Array, Array]:
-        """Value, rate, Jacobian (3, nv) and bias of the mean of body centres weighted by `weights` (nbody,) [kg]."""
-        value, rate, bias = np.empty(3), np.empty(3), np.empty(3)
-        jac = np.empty((3, self.qvel.shape[0]))
-        _centre_of_mass(
-            weights, self._xipos, self._subtree_com, self._root, self._parent, self._dof_body, self._cdof, self._cvel,
-            self._cacc, jac, value, rate, bias,
+    def orientation(self, bodies: NDArray[np.int64]) -> tuple[Array, Array, Array, Array]:
+        """Quaternions (4 n,), angular velocity (3 n,), Jacobian (3 n, nv), bias (3 n,) of bodies, world axes."""
+        return _orientation(bodies, self.xpos, self.xquat, *self._moving)
+
+    def centre_of_mass(self, own: Array, carried: Array) -> tuple[Array, Array, Array, Array]:
+        """Value, rate, Jacobian (3, nv) and bias of the mean of body centres.
+
+        own (nbody,) [kg] counts in full, carried (nbody,) [kg] as far as a character bears it.
+        """
+        return _centre_of_mass(
+            own, carried, self.load, self._xipos, self._parent, self._dof_body, self._subtree_com, self._root,
+            self._cdof, self._cvel, self._cacc,
         )  # fmt: skip
-        return value, rate, jac, bias
 
     def momentum(self, bodies: list[int]) -> tuple[Array, Array, Array, Array]:
         """Linear and angular momentum (about their common centre) of bodies: value (6,), mass-weighted centre (3,),
@@ -280,12 +324,12 @@ class Dynamics:
     def forces(self) -> Array:
         """h (nv,): gravity, centrifugal and Coriolis forces minus passive ones (joint springs and dampers) and those felt
         on held props from outside."""
-        return self.data.qfrc_bias - self.data.qfrc_passive - self.external  # type: ignore[no-any-return]
+        return self.data.qfrc_bias - self.data.qfrc_passive - self.external
 
     def constraint_rows(self, layout: Structure) -> tuple[Array, Array]:
         """L (m, nv) and its bias (m,): every admissible motion has L qacc + bias = 0."""
         return constraint_rows(
-            layout.size, layout.one, layout.two, self.model.eq_data[layout.equality], self.nv, self._xpos, self._xmat,
+            layout.size, layout.one, layout.two, self._eq_data, layout.equality, self.xpos, self.xmat,
             *self._moving,
         )  # fmt: skip
 

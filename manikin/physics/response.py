@@ -8,30 +8,31 @@ internal ones), the smallest is taken, moments counted over a lever of 5 cm, whi
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from manikin.linear.nullspace import FAST, cholesky_solve, dot, project, require
+from manikin.compiled import kernel
+from manikin.linear.nullspace import cholesky_solve, dot, project, require
 
 if TYPE_CHECKING:
     from manikin.physics.dynamics import Dynamics
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
 
 # moments of constraint forces count as forces over this lever [m]
 MOMENT_LEVER = 0.05
 
 
-# --- MuJoCo's sparse factor M = L^T D L, as C = L^T sqrt(D)
+# --- MuJoCo's sparse factor M = L^T D L, as C = L^T sqrt(D); `root` holds 1 / sqrt(D)
 
 
-@njit(cache=True, fastmath=FAST)
-def _half_solve(rows: Array, LD: Array, dinv: Array, start: Array, count: Array, column: Array) -> None:
+@kernel
+def half_solve(rows: Array, LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32) -> None:
     """Each row y becomes C^-1 y."""
     n = rows.shape[1]
     for r in range(rows.shape[0]):
@@ -42,13 +43,13 @@ def _half_solve(rows: Array, LD: Array, dinv: Array, start: Array, count: Array,
                 for k in range(start[i], start[i] + count[i] - 1):
                     row[column[k]] -= LD[k] * x
         for i in range(n):
-            row[i] *= np.sqrt(dinv[i])
+            row[i] *= root[i]
 
 
-@njit(cache=True, fastmath=FAST)
-def _acceleration(z: Array, LD: Array, dinv: Array, start: Array, count: Array, column: Array) -> Array:
+@kernel
+def _acceleration(z: Array, LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32) -> Array:
     """qacc = C^-T z."""
-    out = z * np.sqrt(dinv)
+    out = z * root
     for i in range(z.shape[0]):
         s = out[i]
         for k in range(start[i], start[i] + count[i] - 1):
@@ -57,22 +58,22 @@ def _acceleration(z: Array, LD: Array, dinv: Array, start: Array, count: Array, 
     return out
 
 
-@njit(cache=True, fastmath=FAST)
-def _weighted(qacc: Array, LD: Array, dinv: Array, start: Array, count: Array, column: Array) -> Array:
+@kernel
+def _weighted(qacc: Array, LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32) -> Array:
     """z = C^T qacc."""
     out = np.empty(qacc.shape[0])
     for i in range(qacc.shape[0]):
         s = qacc[i]
         for k in range(start[i], start[i] + count[i] - 1):
             s += LD[k] * qacc[column[k]]
-        out[i] = s / np.sqrt(dinv[i])
+        out[i] = s / root[i]
     return out
 
 
-@njit(cache=True, fastmath=FAST)
-def _force(z: Array, LD: Array, dinv: Array, start: Array, count: Array, column: Array) -> Array:
+@kernel
+def _force(z: Array, LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32) -> Array:
     """M qacc = C z."""
-    scaled = z / np.sqrt(dinv)
+    scaled = z / root
     out = scaled.copy()
     for i in range(z.shape[0]):
         for k in range(start[i], start[i] + count[i] - 1):
@@ -83,7 +84,7 @@ def _force(z: Array, LD: Array, dinv: Array, start: Array, count: Array, column:
 # --- constraints
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def _add_frame(
     sign: float, rows: Array, bias: Array, point: Array, centre: Array, last_dof: int, dof_parent: Array,
     cdof: Array, cvel: Array, cacc: Array,
@@ -111,14 +112,14 @@ def _add_frame(
             bias[3 + k] += sign * cacc[k]
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def constraint_rows(
-    size: Ints, one: Ints, two: Ints, anchors: Array, nv: int, xpos: Array, xmat: Array, com: Array, root: Array,
+    size: Ints, one: Ints, two: Ints, eq_data: Array, equality: Ints, xpos: Array, xmat: Array, com: Array, root: Array,
     last_dof: Ints, dof_parent: Array, cdof: Array, cvel: Array, cacc: Array,
 ) -> tuple[Array, Array]:  # fmt: skip
     """L and Ldot qvel of welds (6 rows), connects (3 rows) and locked joints (1 row; `one` is the DOF)."""
     total = size.sum()
-    rows, bias = np.zeros((total, nv)), np.zeros(total)
+    rows, bias = np.zeros((total, cdof.shape[0])), np.zeros(total)
     point = np.empty(3)
     r = 0
     for c in range(size.shape[0]):
@@ -135,7 +136,7 @@ def constraint_rows(
             for k in range(3):
                 point[k] = xpos[b, k]
                 for m in range(3):
-                    point[k] += xmat[b, 3 * k + m] * anchors[c, shift + m]
+                    point[k] += xmat[b, 3 * k + m] * eq_data[equality[c], shift + m]
             _add_frame(
                 1.0 if end == 0 else -1.0, rows[r : r + size[c]], bias[r : r + size[c]], point, com[root[b]],
                 last_dof[b], dof_parent, cdof, cvel[b], cacc[b],
@@ -144,7 +145,7 @@ def constraint_rows(
     return rows, bias
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def _passive_motions(L: Array, passive: Ints) -> Array:
     """Motions (k, p) of the unactuated DOFs that all constraints allow with every actuated joint held still."""
     p = passive.shape[0]
@@ -182,24 +183,24 @@ def _passive_motions(L: Array, passive: Ints) -> Array:
     return np.ascontiguousarray(vectors[:, :k].T)
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def _prepare(
     L: Array, bias: Array, h: Array, actuated: Ints, passive: Ints,
-    LD: Array, dinv: Array, start: Array, count: Array, column: Array,
+    LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
 ) -> tuple[Array, int, int, Array, Array, Array]:  # fmt: skip
     """What is decided before any task: basis (n, n), rows used by constraints, by passive motions too, the motion so far,
     the motion without torque, and the rows of the actuated joints."""
     n = h.shape[0]
     basis, motion = np.zeros((n, n)), np.zeros(n)
     rows = L.copy()
-    _half_solve(rows, LD, dinv, start, count, column)
+    half_solve(rows, LD, root, start, count, column)
     used = 0
     for r in range(rows.shape[0]):
         used = require(rows[r], -bias[r], motion, basis, used, 1e-6)
     fall = np.empty((1, n))
     for i in range(n):
         fall[0, i] = -h[i]
-    _half_solve(fall, LD, dinv, start, count, column)
+    half_solve(fall, LD, root, start, count, column)
     limp = fall[0].copy()
     project(limp, basis, used)
     limp += motion
@@ -210,16 +211,16 @@ def _prepare(
         qacc = np.zeros(n)
         for i in range(passive.shape[0]):
             qacc[passive[i]] = free[f, i]
-        row = _weighted(qacc, LD, dinv, start, count, column)
+        row = _weighted(qacc, LD, root, start, count, column)
         used = require(row, dot(row, limp), motion, basis, used, 1e-6)
     joints = np.zeros((actuated.shape[0], n))
     for j in range(actuated.shape[0]):
         joints[j, actuated[j]] = 1.0
-    _half_solve(joints, LD, dinv, start, count, column)
+    half_solve(joints, LD, root, start, count, column)
     return basis, constrained, used, motion, limp, joints
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def _passive_least_force(L: Array, weights: Array, passive: Ints, wanted: Array) -> Array:
     """The smallest constraint forces (weighted) with L_passive^T lambda = wanted."""
     p, m = passive.shape[0], L.shape[0]
@@ -247,13 +248,13 @@ def _passive_least_force(L: Array, weights: Array, passive: Ints, wanted: Array)
     return out
 
 
-@njit(cache=True, fastmath=FAST)
-def _torque(
+@kernel
+def torques(
     z: Array, h: Array, L: Array, weights: Array, actuated: Ints, passive: Ints,
-    LD: Array, dinv: Array, start: Array, count: Array, column: Array,
+    LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Actuator torques and constraint forces that give the motion z."""
-    total = _force(z, LD, dinv, start, count, column) + h
+    total = _force(z, LD, root, start, count, column) + h
     force = _passive_least_force(L, weights, passive, total[passive])
     torque = np.empty(actuated.shape[0])
     for j in range(actuated.shape[0]):
@@ -281,7 +282,7 @@ class Structure:
 def actuated_dofs(model: mujoco.MjModel) -> Ints:
     """DOF of each actuator. Actuator order need not be DOF order."""
     joints = model.actuator_trnid[:, 0]
-    return model.jnt_dofadr[joints].astype(np.int64)  # type: ignore[no-any-return]
+    return model.jnt_dofadr[joints].astype(np.int64)
 
 
 def structure(model: mujoco.MjModel, active: NDArray[np.uint8]) -> Structure:
@@ -324,24 +325,33 @@ class Response:
     """The affine maps at one state; see the module's docstring."""
 
     def __init__(self, dynamics: "Dynamics", layout: Structure) -> None:
-        data, model = dynamics.data, dynamics.model
+        data = dynamics.data
         self.layout = layout
-        self._factor = (data.qLD, data.qLDiagInv, model.M_rowadr, model.M_rownnz, model.M_colind)
+        self._factor = (data.qLD, np.sqrt(data.qLDiagInv), *dynamics.sparsity)
         self.h = dynamics.forces()
         self.L, self.L_bias = dynamics.constraint_rows(layout)
         (self.basis, self.constrained, self.decided, self.motion, self.limp, self.joint_rows) = _prepare(
             self.L, self.L_bias, self.h, layout.actuated, layout.passive, *self._factor
         )
 
+    @property
+    def maps(self) -> tuple[Any, ...]:
+        """All of it as plain arrays, for compiled code: basis, constrained, decided, motion, limp, h, L, row weights,
+        actuated and passive DOFs, then the factor of M."""
+        return (
+            self.basis, self.constrained, self.decided, self.motion, self.limp, self.h, self.L, self.layout.weights,
+            self.layout.actuated, self.layout.passive, *self._factor,
+        )  # fmt: skip
+
     def rows(self, jacobian: Array) -> Array:
         """J C^-T (k, n): task acceleration per unit of input."""
         out = np.ascontiguousarray(jacobian).copy()
-        _half_solve(out, *self._factor)
+        half_solve(out, *self._factor)
         return out
 
     def rows_of_dofs(self, dofs: Ints) -> Array:
         """Rows (k, n) of single joint accelerations."""
-        if dofs is self.layout.actuated or np.array_equal(dofs, self.layout.actuated):
+        if dofs.tobytes() == self.layout.actuated.tobytes():
             return self.joint_rows
         jacobian = np.zeros((len(dofs), self.h.shape[0]))
         jacobian[np.arange(len(dofs)), dofs] = 1.0
@@ -349,24 +359,22 @@ class Response:
 
     def qacc(self, z: Array) -> Array:
         """Joint accelerations (nv,) of an input."""
-        return _acceleration(z, *self._factor)  # type: ignore[no-any-return]
+        return _acceleration(z, *self._factor)
 
     def input(self, qacc: Array) -> Array:
         """The input z (n,) that stands for joint accelerations."""
-        return _weighted(qacc, *self._factor)  # type: ignore[no-any-return]
+        return _weighted(qacc, *self._factor)
 
     def torque(self, z: Array) -> tuple[Array, Array]:
         """Actuator torques (nu,) [N m] and constraint forces (m,) of an admissible input."""
-        return _torque(  # type: ignore[no-any-return]
-            z, self.h, self.L, self.layout.weights, self.layout.actuated, self.layout.passive, *self._factor
-        )
+        return torques(z, self.h, self.L, self.layout.weights, self.layout.actuated, self.layout.passive, *self._factor)
 
     def forward(self, torque: Array) -> Array:
         """Joint accelerations (nv,) that torques cause under rigid constraints (Eq. 7, 8 and 10): the referee of tests."""
         push = -self.h.copy()
         push[self.layout.actuated] += torque
         row = push[None].copy()
-        _half_solve(row, *self._factor)
+        half_solve(row, *self._factor)
         z = row[0]
         used = self.basis[: self.constrained]
         particular = used.T @ (used @ self.motion)

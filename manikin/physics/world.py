@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin.compiled import kernel
 from manikin.errors import Diverged, InputError, did_you_mean
 from manikin.physics.contacts import contact_list
 from manikin.physics.dynamics import Dynamics
@@ -25,6 +26,17 @@ TOO_FAST = 500.0
 
 # MuJoCo writes warnings into MUJOCO_LOG.TXT in the current folder; divergence is found and told by World instead
 mujoco.set_mju_user_warning(lambda message: None)
+
+
+@kernel
+def _sane(qpos: Array, qvel: Array, fastest: float) -> bool:
+    """Whether all positions are finite and all speeds bounded; written so that NaN fails it."""
+    sane = True
+    for v in qvel:
+        sane &= abs(v) < fastest
+    for q in qpos:
+        sane &= abs(q) < 1e6
+    return sane
 
 
 @dataclass(frozen=True)
@@ -73,6 +85,7 @@ class World:
         # equalities switched since the recorder last looked
         self.switched: list[int] = []
         self.grips = self._find_grips()
+        self.grip_numbers = np.array([e for _, _, e in self.grips], np.int64)
         self._dynamics = Dynamics(self.model, self.data)
         self.forward()
 
@@ -161,11 +174,10 @@ class World:
         self._check()
 
     def _check(self) -> None:
-        speed = np.abs(self.data.qvel)
-        worst = float(speed.max()) if len(speed) else 0.0
-        # written so that NaN fails it
-        if worst < TOO_FAST and np.isfinite(self.data.qpos).all():
+        if _sane(self._dynamics.qpos, self._dynamics.qvel, TOO_FAST):
             return
+        speed = np.abs(self.data.qvel)
+        worst = float(speed.max())
         dof = int(np.argmax(np.where(np.isfinite(speed), speed, np.inf)))
         body = mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_BODY, self.model.dof_bodyid[dof]) or "world"
         what = f"speed {worst:.3g}" if np.isfinite(worst) else "speed is not a number"
@@ -182,7 +194,11 @@ class World:
     def state(self) -> State:
         """The present moment as a frozen value."""
         return State(
-            self.time, self.data.qpos.copy(), self.data.qvel.copy(), contact_list(self.model, self.data), self.full_state()
+            self.time,
+            self.data.qpos.copy(),
+            self.data.qvel.copy(),
+            contact_list(self.model, self.data),
+            self.full_state(),
         )
 
     def restore(self, state: State) -> None:
@@ -194,7 +210,8 @@ class World:
         """An independent copy that can run ahead."""
         other = object.__new__(World)
         other.mjcf, other.steps = self.mjcf, self.steps
-        other.switched, other.grips, other.torque_limits = list(self.switched), self.grips, self.torque_limits
+        other.switched, other.torque_limits = list(self.switched), self.torque_limits
+        other.grips, other.grip_numbers = self.grips, self.grip_numbers
         other.model = copy.copy(self.model)
         other.data = mujoco.MjData(other.model)
         mujoco.mj_copyData(other.data, other.model, self.data)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import mujoco
@@ -14,12 +15,12 @@ from manikin.characters.human import human
 from manikin.clips.clip import Clip, load_clip
 from manikin.controllers.prioritized import Prioritized
 from manikin.errors import ClipError, InputError, SceneError, did_you_mean
+from manikin.loop import Run
 from manikin.motion.keyframes import posture_of
 from manikin.motion.nearest import nearest_pose
 from manikin.physics.attach import hold_still
 from manikin.physics.world import World
 from manikin.recording import Recorder
-from manikin.loop import Run
 from manikin.scenes.scene import CharacterSpec, GoalSpec, Scene, TaskSpec, TuneSpec
 from manikin.scenes.scripts import GoalMaker, Step, Steps
 from manikin.scenes.stage import PropShape, stage
@@ -200,12 +201,12 @@ class _Where:
         if spec.measure == "point":
             return self._points(world, actor, names, "of")
         if spec.measure == "orientation":
-            bodies = tuple(self._points(world, actor, names, "of").bodies.tolist())
+            bodies = self._points(world, actor, names, "of").bodies
             if spec.axis is None:
                 return Orientation(bodies)
             if len(bodies) != 1:
                 raise self.wrong("of", "with axis, exactly one body")
-            return Direction(bodies[0], _unit(spec.axis))
+            return Direction(int(bodies[0]), _unit(spec.axis))
         if spec.measure == "look":
             head = int(self._points(world, actor, names or ("head",), "of").bodies[0])
             axis = GAZE if spec.axis is None else _unit(spec.axis)
@@ -222,7 +223,7 @@ class _Where:
             return Momentum(tuple(self._points(world, actor, names, "of").bodies.tolist() if names else mine))
         if not names:
             return posture_of(world, character)
-        numbers = [self.look_up("of", lambda n=n: world.joint(character.prefix + n)) for n in names]
+        numbers = [self.look_up("of", partial(world.joint, character.prefix + n)) for n in names]
         addresses, dofs = world.model.jnt_qposadr[numbers], world.model.jnt_dofadr[numbers]
         return Posture(addresses.astype(np.int64), dofs.astype(np.int64))
 
@@ -265,7 +266,7 @@ class _Where:
             pose = self._pose(world, actor, measure, spec, key)
             return lambda w: Fixed(pose)
         if spec.path is not None:
-            path = np.array([row for row in spec.path], float) if len({len(r) for r in spec.path}) == 1 else None
+            path = np.array(spec.path, float) if len({len(r) for r in spec.path}) == 1 else None
             if path is None or len(path) < 2 or (np.diff(path[:, 0]) <= 0).any():
                 raise self.wrong(key, "path needs two or more rows [time, numbers...] of one length, times increasing")
             keys = np.array([self._numbers(measure, row[1:] * scale, key) for row in path])
@@ -307,7 +308,7 @@ class _Where:
             raise self.wrong(f"{key}.frame", f"given {spec.frame}: the clip has frames 0 to {len(clip.qpos) - 1}")
         joints = {int(world.model.jnt_qposadr[world.joint(j)]): j for j in actor.character.joints}
         names = tuple(joints[int(a)].removeprefix(actor.character.prefix) for a in measure.qpos)
-        return clip.angles(names)[spec.frame]  # type: ignore[no-any-return]
+        return clip.angles(names)[spec.frame]
 
 
 def _reach(spec: TaskSpec, reach: float) -> float:
@@ -351,7 +352,7 @@ def _on_stance(world: World, actor: Actor, offset: Array) -> Array:
     yaw = np.arctan2(ahead[1], ahead[0])
     x, y = offset[0], offset[1] if len(offset) > 1 else 0.0
     z = offset[2] if len(offset) > 2 else 0.0
-    return middle + np.array([x * np.cos(yaw) - y * np.sin(yaw), x * np.sin(yaw) + y * np.cos(yaw), z])  # type: ignore[no-any-return]
+    return middle + np.array([x * np.cos(yaw) - y * np.sin(yaw), x * np.sin(yaw) + y * np.cos(yaw), z])
 
 
 # --- the script
@@ -379,7 +380,10 @@ def _script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) 
             raise here.wrong("otherwise", f"no step is called '{spec.otherwise}'{did_you_mean(spec.otherwise, step_names)}")
         for hand in [*spec.grasp, *spec.release]:
             if hand not in hands:
-                raise here.wrong("grasp" if hand in spec.grasp else "release", f"no hand is called '{hand}'{did_you_mean(hand, hands)}")
+                raise here.wrong(
+                    "grasp" if hand in spec.grasp else "release",
+                    f"no hand is called '{hand}'{did_you_mean(hand, hands)}",
+                )
         for prop in spec.grasp.values():
             if prop not in scene.props or scene.props[prop].fixed:
                 free = [p for p, s in scene.props.items() if not s.fixed]
@@ -395,5 +399,7 @@ def _script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) 
             if step is not None and step not in step_names:
                 raise SceneError(f"{scene.name}: facts.{fact}: no step is called '{step}'{did_you_mean(step, step_names)}")
         if fact_spec.task is not None and fact_spec.task not in by_name:
-            raise SceneError(f"{scene.name}: facts.{fact}.task: given '{fact_spec.task}'{did_you_mean(fact_spec.task, by_name)}")
+            raise SceneError(
+                f"{scene.name}: facts.{fact}.task: given '{fact_spec.task}'{did_you_mean(fact_spec.task, by_name)}"
+            )
     return Steps(tuple(steps))

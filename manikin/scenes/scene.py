@@ -30,15 +30,15 @@ class CharacterSpec(Table):
     """Who acts."""
 
     model: Literal["human"] = "human"
-    height: float = Field(1.75, ge=HEIGHT_RANGE[0], le=HEIGHT_RANGE[1])
-    mass: float = Field(75.0, ge=MASS_RANGE[0], le=MASS_RANGE[1])
+    height: float = Field(default=1.75, ge=HEIGHT_RANGE[0], le=HEIGHT_RANGE[1])
+    mass: float = Field(default=75.0, ge=MASS_RANGE[0], le=MASS_RANGE[1])
     sex: Literal["neutral", "female", "male"] = "neutral"
     feet: Literal["clamped"] = "clamped"
     at: tuple[Finite, Finite] = (0.0, 0.0)
     facing: Finite = 0.0
     clip: str = "stand"
     locked: tuple[str, ...] = ()
-    strength: float = Field(1.0, gt=0, le=10)
+    strength: float = Field(default=1.0, gt=0, le=10)
 
     @field_validator("locked")
     @classmethod
@@ -54,8 +54,8 @@ class PropSpec(Table):
 
     shape: Literal["box", "sphere", "capsule", "cylinder"]
     size: tuple[Annotated[float, Field(gt=0, le=20)], ...]
-    mass: float = Field(1.0, gt=0, le=10_000)
-    friction: float = Field(0.8, ge=0, le=10)
+    mass: float = Field(default=1.0, gt=0, le=10_000)
+    friction: float = Field(default=0.8, ge=0, le=10)
     at: tuple[Finite, Finite, Finite]
     turn: tuple[Finite, Finite, Finite] = (0.0, 0.0, 0.0)
     fixed: bool = False
@@ -105,14 +105,14 @@ class TaskSpec(Table):
     axes: tuple[Literal["x", "y", "z"], ...] = ("x", "y")  # com
     carried: bool = True  # com: count what is held
     law: Literal["stabilize", "track", "reach", "hold", "nearest"] = "stabilize"
-    frequency: float = Field(1.0, gt=0, le=50)
-    smoothing: float = Field(0.0, ge=0, le=10)
+    frequency: float = Field(default=1.0, gt=0, le=50)
+    smoothing: float = Field(default=0.0, ge=0, le=10)
     reach: Positive | None = None  # metres, or degrees for turning measures
     seconds: Positive = 1.0  # law reach: how long it takes
     clip: str | None = None  # law nearest: another clip than the character's
     goal: GoalSpec | None = None
-    priority: int = Field(0, ge=0, le=99)
-    weight: float = Field(1.0, gt=0, le=1000)
+    priority: int = Field(default=0, ge=0, le=99)
+    weight: float = Field(default=1.0, gt=0, le=1000)
     max_force: Positive | None = None
     active: bool = True
     character: str | None = None  # which one, when there are several
@@ -136,7 +136,7 @@ class TaskSpec(Table):
 class WhenSpec(Table):
     """All that is given must hold: seconds after the last step began, and a task within a distance of its goal."""
 
-    after: float = Field(0.0, ge=0)
+    after: float = Field(default=0.0, ge=0)
     task: str | None = None
     within: Positive | None = None
 
@@ -150,8 +150,8 @@ class WhenSpec(Table):
 class TuneSpec(Table):
     """New settings for a task's law: frequency [Hz], smoothing [s], reach [m or deg], and its max_force [N]."""
 
-    frequency: float | None = Field(None, gt=0, le=50)
-    smoothing: float | None = Field(None, ge=0, le=10)
+    frequency: float | None = Field(default=None, gt=0, le=50)
+    smoothing: float | None = Field(default=None, ge=0, le=10)
     reach: Positive | None = None
     max_force: Positive | None = None
 
@@ -212,8 +212,8 @@ class CameraSpec(Table):
 class ControlSpec(Table):
     """How the controller works: updates per second, softness at singularities, joint limits, compensation."""
 
-    rate: float = Field(500.0, ge=10, le=2000)
-    soft: float = Field(0.02, gt=0, lt=1)
+    rate: float = Field(default=500.0, ge=10, le=2000)
+    soft: float = Field(default=0.02, gt=0, lt=1)
     joint_limits: bool = True
     compensate: bool = True
 
@@ -226,10 +226,10 @@ class Scene(Table):
     document: str = ""
     description: str = ""
     group: str = ""
-    seconds: float = Field(5.0, gt=0, le=3600)
-    seed: int = Field(0, ge=0)
-    timestep: float = Field(0.002, ge=0.0001, le=0.01)
-    fps: float = Field(60.0, ge=1, le=240)
+    seconds: float = Field(default=5.0, gt=0, le=3600)
+    seed: int = Field(default=0, ge=0)
+    timestep: float = Field(default=0.002, ge=0.0001, le=0.01)
+    fps: float = Field(default=60.0, ge=1, le=240)
     controller: Literal["prioritized"] = "prioritized"
     control: ControlSpec = ControlSpec()
     camera: CameraSpec = CameraSpec()
@@ -260,7 +260,11 @@ class Scene(Table):
 def shipped() -> dict[str, Path]:
     """Scene files that ship with the package, by name."""
     folder = resources.files("manikin.scenes") / "files"
-    return {f.name.removesuffix(".toml"): Path(str(f)) for f in sorted(folder.iterdir(), key=lambda f: f.name) if f.name.endswith(".toml")}
+    return {
+        f.name.removesuffix(".toml"): Path(str(f))
+        for f in sorted(folder.iterdir(), key=lambda f: f.name)
+        if f.name.endswith(".toml")
+    }
 
 
 def load_scene(source: str | Path, changes: dict[str, Any] | None = None) -> Scene:
@@ -345,7 +349,9 @@ def _explain(error: ValidationError) -> str:
     problems = error.errors()
     # branches of a union that were not meant also complain: the deepest complaint is the telling one
     first = max(problems, key=lambda p: (p["type"] == "extra_forbidden", len(p["loc"])))
-    path = [p for p in first["loc"] if not (isinstance(p, str) and p.startswith(("literal[", "tuple[", "WhenSpec", "function-")))]
+    path = [
+        p for p in first["loc"] if not (isinstance(p, str) and p.startswith(("literal[", "tuple[", "WhenSpec", "function-")))
+    ]
     where = ".".join(str(p) for p in path) or "scene"
     if first["type"] == "extra_forbidden":
         return f"{where}: unknown key{did_you_mean(str(path[-1]), _keys_at(path[:-1]))}"

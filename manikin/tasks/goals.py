@@ -22,7 +22,9 @@ class Aim(NamedTuple):
 class Goal(Protocol):
     """Anything that can say where to go."""
 
-    def at(self, world: World) -> Aim: ...
+    def at(self, world: World, moving: bool = True) -> Aim:
+        """Where it is; `moving` False leaves out rate and acceleration where they cost time."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Fixed:
 
     value: Array
 
-    def at(self, world: World) -> Aim:
+    def at(self, world: World, moving: bool = True) -> Aim:
         return Aim(self.value)
 
 
@@ -42,11 +44,12 @@ class OnBody:
     body: int
     offsets: Array
 
-    def at(self, world: World) -> Aim:
+    def at(self, world: World, moving: bool = True) -> Aim:
         dynamics = world.dynamics()
-        points = dynamics.body_point(self.body) + self.offsets @ dynamics.body_axes(self.body).T
-        rates = np.concatenate([dynamics.frame(self.body, p)[1][:3] for p in points])
-        return Aim(points.ravel(), rates)
+        points = dynamics.on_body(self.body, self.offsets)
+        if not moving:
+            return Aim(points)
+        return Aim(points, np.concatenate([dynamics.frame(self.body, p)[1][:3] for p in points.reshape(-1, 3)]))
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Path:
     keys: Array  # (n, k)
     start: float
 
-    def at(self, world: World) -> Aim:
+    def at(self, world: World, moving: bool = True) -> Aim:
         t = world.time - self.start
         if t <= self.times[0] or t >= self.times[-1]:
             return Aim(self.keys[0 if t <= self.times[0] else -1])
@@ -67,11 +70,9 @@ class Path:
         p0, p1 = self.keys[i], self.keys[i + 1]
         m0, m1 = (self._slope(j) * span for j in (i, i + 1))
         c2, c3 = 3 * (p1 - p0) - 2 * m0 - m1, 2 * (p0 - p1) + m0 + m1
-        return Aim(
-            p0 + s * (m0 + s * (c2 + s * c3)), (m0 + s * (2 * c2 + 3 * s * c3)) / span, (2 * c2 + 6 * s * c3) / span**2
-        )
+        return Aim(p0 + s * (m0 + s * (c2 + s * c3)), (m0 + s * (2 * c2 + 3 * s * c3)) / span, (2 * c2 + 6 * s * c3) / span**2)
 
     def _slope(self, i: int) -> Array:
         if i in (0, len(self.times) - 1):
             return np.zeros_like(self.keys[0])
-        return (self.keys[i + 1] - self.keys[i - 1]) / (self.times[i + 1] - self.times[i - 1])  # type: ignore[no-any-return]
+        return (self.keys[i + 1] - self.keys[i - 1]) / (self.times[i + 1] - self.times[i - 1])

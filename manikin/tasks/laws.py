@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from manikin.linear.nullspace import FAST
+from manikin.compiled import kernel
 from manikin.physics.world import World
 from manikin.springs import gains, spring_to
 from manikin.tasks.goals import Aim
@@ -36,6 +35,11 @@ class PoseSource(Protocol):
 class Law(Protocol):
     """What is wanted of a measure."""
 
+    @property
+    def moving(self) -> bool:
+        """Whether it asks for the goal's speed and acceleration."""
+        ...
+
     def restart(self) -> None:
         """The task was switched on or got a new goal."""
         ...
@@ -43,7 +47,13 @@ class Law(Protocol):
     def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command: ...
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
+def pull(error: Array, left: Array, rate: Array, k: float, damping: float, reach: float, block: int) -> tuple[Array, float]:
+    """Eq. 11 with a limited error, and the distance that is left to the real goal."""
+    return k * saturate(error, reach, block) - damping * rate, distance(left, block)
+
+
+@kernel
 def saturate(error: Array, limit: float, block: int) -> Array:
     """Shorten each block of an error to at most `limit`, keeping its direction."""
     out = error.copy()
@@ -57,7 +67,7 @@ def saturate(error: Array, limit: float, block: int) -> Array:
     return out
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
 def distance(error: Array, block: int) -> float:
     """The longest block of an error: metres or radians from the goal."""
     most = 0.0
@@ -66,7 +76,7 @@ def distance(error: Array, block: int) -> float:
         for i in range(b, min(b + block, error.shape[0])):
             square += error[i] * error[i]
         most = max(most, square)
-    return np.sqrt(most)  # type: ignore[no-any-return]
+    return np.sqrt(most)
 
 
 @dataclass
@@ -82,6 +92,7 @@ class Stabilize:
     reach: float | None = None
     position: Array | None = None
     speed: Array | None = None
+    moving: bool = False
 
     def restart(self) -> None:
         """The smoothed goal carries on from where it is."""
@@ -98,9 +109,9 @@ class Stabilize:
             self.position, self.speed = spring_to(self.position, self.speed, goal, self.smoothing, dt)
             goal = self.position
         error = measure.error(now.value, goal)
-        pull = k * (error if self.reach is None else saturate(error, self.reach, measure.block))
         left = error if goal is aim.value else measure.error(now.value, aim.value)
-        return Command(pull - damping * now.rate, distance(left, measure.block))
+        reach = np.inf if self.reach is None else self.reach
+        return Command(*pull(error, left, now.rate, k, damping, reach, measure.block))
 
 
 @dataclass
@@ -108,6 +119,7 @@ class Track:
     """Eq. 12: f* = k (x_d - x) + 2 sqrt(k) (xdot_d - xdot) + xddot_d."""
 
     frequency: float = 2.0
+    moving: bool = True
 
     def restart(self) -> None:
         """Nothing to remember."""
@@ -128,6 +140,7 @@ class Reach:
     frequency: float = 2.0
     began: float | None = None
     origin: Array | None = None
+    moving: bool = True
 
     def restart(self) -> None:
         self.began = None
@@ -156,6 +169,7 @@ class Hold:
 
     frequency: float = 2.0
     place: Array | None = None
+    moving: bool = False
 
     def restart(self) -> None:
         self.place = None
@@ -174,6 +188,7 @@ class Nearest:
 
     smoothing: half-life [s] of the filter on nearest poses; ease: the same on given poses, which may be far away.
     lead: share of the moving pose's speed that is asked for as well.
+    every: seconds between two searches.
     """
 
     source: PoseSource
@@ -181,8 +196,12 @@ class Nearest:
     smoothing: float = 0.05
     ease: float = 0.3
     lead: float = 0.7
+    every: float = 0.008
+    found: Array | None = None
+    found_at: float = -1.0
     position: Array | None = None
     speed: Array | None = None
+    moving: bool = False
 
     def restart(self) -> None:
         """The smoothed pose carries on from where it is."""
@@ -190,12 +209,17 @@ class Nearest:
     def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
         if not isinstance(measure, Posture):
             raise TypeError("the law 'nearest' is for posture")
-        goal = self.source.pose(world) if aim is None else aim.value
+        goal = self._search(world) if aim is None else aim.value
         if self.position is None or self.speed is None:
             self.position, self.speed = goal.copy(), np.zeros_like(goal)
         halflife = self.smoothing if aim is None else self.ease
         self.position, self.speed = spring_to(self.position, self.speed, goal, halflife, dt)
         k, damping = gains(self.frequency)
-        error = self.position - now.value
         # the pose moves along with the hands: without its speed the body would lag a quarter of a second
-        return Command(k * error + damping * (self.lead * self.speed - now.rate), distance(goal - now.value, 1))
+        error, rate = self.position - now.value, now.rate - self.lead * self.speed
+        return Command(*pull(error, goal - now.value, rate, k, damping, np.inf, 1))
+
+    def _search(self, world: World) -> Array:
+        if self.found is None or not 0 <= world.time - self.found_at < self.every - 1e-9:
+            self.found, self.found_at = self.source.pose(world), world.time
+        return self.found

@@ -8,20 +8,57 @@ from typing import NamedTuple, Protocol
 
 import mujoco
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from manikin.linear.nullspace import FAST, dot, project
+from manikin.compiled import kernel
+from manikin.linear.nullspace import apply_inverse, dot, inverse_factor, project
 from manikin.physics.dynamics import Dynamics
-from manikin.physics.response import Response, actuated_dofs
+from manikin.physics.response import actuated_dofs
 from manikin.springs import gains
 
 Array = NDArray[np.float64]
 
+# directions of the task inertia weaker than this share of the strongest carry no force
+SINGULAR = 1e-6
 
-@njit(cache=True, fastmath=FAST)
-def _limit(rows: Array, wanted: Array, basis: Array, constrained: int, limp: Array, most: float, block: int) -> Array:
-    k, n = rows.shape
+
+@kernel
+def _forces(inverse: Array, one: Array, two: Array) -> tuple[Array, Array]:
+    """Forces that cause accelerations `one` and `two`. Two hands on one thing leave a zero eigenvalue: it is left out."""
+    k = one.shape[0]
+    top = 0.0
+    for r in range(k):
+        top = max(top, inverse[r, r])
+    regular, factor = inverse_factor(inverse, SINGULAR * top)
+    if regular:
+        return apply_inverse(factor, one), apply_inverse(factor, two)
+    values, vectors = np.linalg.eigh(inverse)
+    first, second = np.zeros(k), np.zeros(k)
+    for e in range(k):
+        if values[e] <= SINGULAR * values[k - 1]:
+            continue
+        f, g = 0.0, 0.0
+        for r in range(k):
+            f += vectors[r, e] * one[r]
+            g += vectors[r, e] * two[r]
+        for r in range(k):
+            first[r] += vectors[r, e] * f / values[e]
+            second[r] += vectors[r, e] * g / values[e]
+    return first, second
+
+
+@kernel
+def clamp_force(
+    rows: Array, wanted: Array, basis: Array, constrained: int, limp: Array, most: float, block: int
+) -> tuple[Array, float]:  # fmt: skip
+    """Eq. 13 with the constrained inertia: the accelerations that forces of at most `most` [N] per block of rows can cause,
+    and the largest block of that force.
+
+    f = W^+ (a* - a0) with W = J N J^T and a0 the acceleration without torque. Where |f| is too large, the part that carries
+    the weight stays and only the rest is shortened: a heavy box rises slowly instead of sinking.
+    """
+    wanted = wanted.copy()
+    k = rows.shape[0]
     left = rows.copy()
     for r in range(k):
         project(left[r], basis, constrained)
@@ -33,18 +70,7 @@ def _limit(rows: Array, wanted: Array, basis: Array, constrained: int, limp: Arr
         for s in range(r + 1):
             inverse[r, s] = dot(left[r], left[s])
             inverse[s, r] = inverse[r, s]
-    values, vectors = np.linalg.eigh(inverse)
-    force, weight = np.zeros(k), np.zeros(k)
-    for e in range(k):
-        if values[e] <= 1e-6 * values[k - 1]:
-            continue
-        f, g = 0.0, 0.0
-        for r in range(k):
-            f += vectors[r, e] * (wanted[r] - start[r])
-            g += vectors[r, e] * (-start[r])
-        for r in range(k):
-            force[r] += vectors[r, e] * f / values[e]
-            weight[r] += vectors[r, e] * g / values[e]
+    force, weight = _forces(inverse, wanted - start, -start)
     limited = False
     for b in range(0, k, block):
         stop = min(b + block, k)
@@ -73,20 +99,13 @@ def _limit(rows: Array, wanted: Array, basis: Array, constrained: int, limp: Arr
             for s in range(k):
                 a += inverse[r, s] * force[s]
             wanted[r] = a
-    return force
-
-
-def limit_force(response: Response, rows: Array, wanted: Array, most: float, block: int) -> tuple[Array, float]:
-    """Eq. 13 with the constrained inertia: the accelerations that forces of at most `most` [N] per block can cause, and
-    the largest block of that force.
-
-    f = W^+ (a* - a0) with W = J N J^T and a0 the acceleration without torque. Where |f| is too large, the part that carries
-    the weight stays and only the rest is shortened: a heavy box rises slowly instead of sinking.
-    """
-    out = wanted.copy()
-    force = _limit(rows, out, response.basis, response.constrained, response.limp, most, block)
-    largest = max(float(np.linalg.norm(force[i : i + block])) for i in range(0, len(force), block))
-    return out, largest
+    largest = 0.0
+    for b in range(0, k, block):
+        square = 0.0
+        for i in range(b, min(b + block, k)):
+            square += force[i] * force[i]
+        largest = max(largest, square)
+    return wanted, np.sqrt(largest)
 
 
 class Bounds(NamedTuple):
@@ -118,10 +137,23 @@ class JointLimits:
         """Lowest and highest acceleration (nu,) of each actuated joint: k (q_limit - q) - 2 sqrt(k) qdot."""
         low, high, address, dofs = _ranges(dynamics.model)
         k, damping = gains(self.frequency)
-        q, v = dynamics.qpos[address], dynamics.qvel[dofs]
-        up = np.maximum(k * (high - self.margin - q) - damping * v, -self.most)
-        down = np.minimum(k * (low + self.margin - q) - damping * v, self.most)
+        down, up = _walls(
+            dynamics.qpos, dynamics.qvel, low, high, address, dofs, k, damping, self.margin, self.most
+        )  # fmt: skip
         return Bounds(dynamics.response().joint_rows, down, up)
+
+
+@kernel
+def _walls(
+    qpos: Array, qvel: Array, low: Array, high: Array, address: NDArray[np.int64], dofs: NDArray[np.int64],
+    k: float, damping: float, margin: float, most: float,
+) -> tuple[Array, Array]:  # fmt: skip
+    down, up = np.empty(low.shape[0]), np.empty(low.shape[0])
+    for j in range(low.shape[0]):
+        q, v = qpos[address[j]], qvel[dofs[j]]
+        up[j] = max(k * (high[j] - margin - q) - damping * v, -most)
+        down[j] = min(k * (low[j] + margin - q) - damping * v, most)
+    return down, up
 
 
 _RANGES: dict[int, tuple[mujoco.MjModel, tuple[Array, Array, NDArray[np.int64], NDArray[np.int64]]]] = {}

@@ -8,17 +8,53 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from manikin.linear.nullspace import FAST
+from manikin.compiled import kernel
 from manikin.physics.dynamics import Dynamics
-from manikin.spatial import rotation_error
 
 Array = NDArray[np.float64]
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel
+def _turns(value: Array, goal: Array) -> Array:
+    """Rotation vectors (3 n,) in world axes that turn quaternions value (4 n,) into goal, the short way."""
+    n = value.shape[0] // 4
+    out = np.empty(3 * n)
+    for i in range(n):
+        gw, gx, gy, gz = goal[4 * i], goal[4 * i + 1], goal[4 * i + 2], goal[4 * i + 3]
+        vw, vx, vy, vz = value[4 * i], -value[4 * i + 1], -value[4 * i + 2], -value[4 * i + 3]
+        w = gw * vw - gx * vx - gy * vy - gz * vz
+        x = gw * vx + gx * vw + gy * vz - gz * vy
+        y = gw * vy - gx * vz + gy * vw + gz * vx
+        z = gw * vz + gx * vy - gy * vx + gz * vw
+        sign = 1.0 if w >= 0 else -1.0
+        sine = np.sqrt(x * x + y * y + z * z)
+        scale = sign * (2.0 * np.arctan2(sine, sign * w) / sine if sine > 1e-12 else 2.0)
+        out[3 * i], out[3 * i + 1], out[3 * i + 2] = scale * x, scale * y, scale * z
+    return out
+
+
+@kernel
+def _seen(direction: Array, eye: Array, carrier: Array, ahead: Array) -> Array:
+    """Direction and tangents (9,), the eye's place (3,), and straight ahead of the carrier in world axes (3,)."""
+    out = np.empty(15)
+    out[:9] = direction
+    for k in range(3):
+        out[9 + k] = eye[k]
+        out[12 + k] = carrier[3 * k] * ahead[0] + carrier[3 * k + 1] * ahead[1] + carrier[3 * k + 2] * ahead[2]
+    return out
+
+
+@kernel
+def _gaze(value: Array, goal: Array, soften: float) -> Array:
+    """As _angles_across, towards a point seen from value[9:12], drawn aside to the direction value[12:15]."""
+    way = goal[:3] - value[9:12]
+    length = max(np.sqrt(way[0] ** 2 + way[1] ** 2 + way[2] ** 2), 1e-9)
+    return _angles_across(value, (1.0 - soften) / length * way + soften * value[12:15])
+
+
+@kernel
 def _angles_across(value: Array, goal: Array) -> Array:
     """Turn (2,) [rad] about the two tangents in value[3:9] that brings the direction value[:3] onto `goal`."""
     out = np.zeros(2)
@@ -79,21 +115,14 @@ class Points:
 class Orientation:
     """Orientation of bodies; rows are angular velocity, world axes. value: one quaternion after the other."""
 
-    bodies: tuple[int, ...]
+    bodies: NDArray[np.int64]
     block: int = 3
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
-        frames = [dynamics.frame(b, dynamics.body_point(b)) for b in self.bodies]
-        return Measured(
-            np.concatenate([dynamics.body_quat(b) for b in self.bodies]),
-            np.concatenate([v[3:] for _, v, _ in frames]),
-            np.concatenate([j[3:] for j, _, _ in frames]),
-            np.concatenate([b[3:] for _, _, b in frames]),
-        )
+        return Measured(*dynamics.orientation(self.bodies))
 
     def error(self, value: Array, goal: Array) -> Array:
-        pairs = zip(value.reshape(-1, 4), goal.reshape(-1, 4))
-        return np.concatenate([rotation_error(v, g) for v, g in pairs])
+        return _turns(value, goal)
 
 
 @dataclass(frozen=True)
@@ -117,7 +146,7 @@ class Direction:
         return Measured(*dynamics.direction(self.body, self.axis, self.tangents))
 
     def error(self, value: Array, goal: Array) -> Array:
-        return _angles_across(value, goal)  # type: ignore[no-any-return]
+        return _angles_across(value, goal)
 
 
 @dataclass(frozen=True)
@@ -135,13 +164,13 @@ class Look:
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
         m = self.direction.evaluate(dynamics)
-        ahead = dynamics.body_axes(self.carrier) @ self.ahead
-        return Measured(np.concatenate([m.value, dynamics.body_point(self.direction.body), ahead]), *m[1:])
+        value = _seen(
+            m.value, dynamics.xpos[self.direction.body], dynamics.xmat[self.carrier], self.ahead
+        )  # fmt: skip
+        return Measured(value, m.rate, m.jacobian, m.bias)
 
     def error(self, value: Array, goal: Array) -> Array:
-        gaze = goal - value[9:12]
-        length = max(float(np.sqrt(gaze @ gaze)), 1e-9)
-        return self.direction.error(value, (1 - self.soften) / length * gaze + self.soften * value[12:15])
+        return _gaze(value, goal, self.soften)
 
 
 @dataclass(frozen=True)
@@ -154,7 +183,9 @@ class CentreOfMass:
     block: int = 3
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
-        value, rate, jacobian, bias = dynamics.centre_of_mass(self.masses + dynamics.load * self.carried)
+        value, rate, jacobian, bias = dynamics.centre_of_mass(self.masses, self.carried)
+        if self.axes == (0, 1):
+            return Measured(value[:2], rate[:2], jacobian[:2], bias[:2])
         k = list(self.axes)
         return Measured(value[k], rate[k], jacobian[k], bias[k])
 
@@ -196,5 +227,3 @@ class Posture:
 
     def error(self, value: Array, goal: Array) -> Array:
         return goal - value
-
-

@@ -50,7 +50,7 @@ class Task:
 
     def wanted(self, world: World, now: Measured, dt: float) -> Array:
         """The acceleration that the law commands; remembers the distance from the goal."""
-        aim = None if self.goal is None else self.goal.at(world)
+        aim = None if self.goal is None else self.goal.at(world, self.law.moving)
         command = self.law.command(world, self.measure, now, aim, dt)
         self.error = command.error
         return command.acceleration

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from manikin.characters import figure
 from manikin.characters.body_plan import Segment, girth, skeleton
-from manikin.characters.figure import PALETTE, Shell, shells
+from manikin.characters.figure import Shell, shells
+from manikin.palette import MATERIALS
 from manikin.characters.figure_parts import Part, build, parts
 from manikin.characters.sdf import gradient
 from manikin.errors import InputError
@@ -78,7 +79,7 @@ def test_vertex_budget(human: tuple[float, float, str]) -> None:
 @each_build
 def test_every_body_has_wood_of_a_known_material(human: tuple[float, float, str]) -> None:
     assert {s.body for s in made(human)} == {s.name for s in skeleton(human[0], human[1])}
-    assert {s.material for s in made(human)} == {"wood", "belly", "joint", "dark"} <= set(PALETTE)
+    assert {s.material for s in made(human)} == {"wood", "belly", "joint", "dark"} <= set(MATERIALS)
 
 
 @each_build
@@ -147,9 +148,7 @@ def test_sex_changes_proportions_a_little() -> None:
 
     def width(sex: str, body: str, z: float) -> float:
         (part,) = (p for p in solids((1.75, 75.0, sex)) if p.body == body)
-        return float(
-            across[part.shape.distance(np.stack([0 * across - 0.006, across, 0 * across + z], axis=1)) < 0][-1]
-        )
+        return float(across[part.shape.distance(np.stack([0 * across - 0.006, across, 0 * across + z], axis=1)) < 0][-1])
 
     for body, z, order in (
         ("thorax", 0.72, ("female", "neutral", "male")),
@@ -243,9 +242,7 @@ def limit_poses(bodies: dict[str, Segment], child: str) -> list[dict[str, tuple[
     hinges, parent = bodies[child].hinges, bodies[child].parent
     poses = [{child: corner} for corner in itertools.product(*((h.low, h.high) for h in hinges))]
     for i, hinge in enumerate(hinges):
-        poses += [
-            {child: tuple(limit if j == i else 0.0 for j in range(len(hinges)))} for limit in (hinge.low, hinge.high)
-        ]
+        poses += [{child: tuple(limit if j == i else 0.0 for j in range(len(hinges)))} for limit in (hinge.low, hinge.high)]
     rng = np.random.default_rng(7)
     for _ in range(4):
         poses.append({n: tuple(rng.uniform(h.low, h.high) for h in bodies[n].hinges) for n in (parent, child) if n})
@@ -395,8 +392,6 @@ def test_bad_input_is_named(human: tuple[float, float, str], message: str) -> No
 
 
 def test_import_is_light() -> None:
-    code = (
-        "import sys, manikin.characters.figure; print({'skimage', 'fast_simplification', 'scipy'} & set(sys.modules))"
-    )
+    code = "import sys, manikin.characters.figure; print({'skimage', 'fast_simplification', 'scipy'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "set()"

@@ -1,0 +1,42 @@
+# make demo: install and run the first lift.  make test: lint, types and all tests.  make check: lint, format, types.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test check bench clean packages
+
+$(VENV)/.run: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/.run
+
+packages:
+	@sh tools/packages.sh
+
+demo: packages $(VENV)/.run
+	@mkdir -p out
+	$(BIN)/manikin run lift --out out/lift.npz --out out/lift.glb --out out/lift.png --out out/lift.mp4
+	@echo
+	@echo "Open out/lift.glb in Blender (File > Import > glTF 2.0), play out/lift.mp4, look at out/lift.png."
+	@echo "Try: $(BIN)/manikin run lift --set props.box.mass=25 --set character.clip=lift_back --out out/back.glb"
+
+test: packages $(VENV)/.test check
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.test
+	$(BIN)/manikin bench
+
+clean:
+	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .pytest_cache

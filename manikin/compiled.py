@@ -1,0 +1,56 @@
+"""Compiled kernels: one decorator, and a cache that can never be stale.
+
+numba decides whether a cached kernel is fresh by the file it stands in, not by the kernels it calls. So the cache folder is
+named after the state of all our sources: any change, an upgrade too, compiles anew.
+"""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# reassociation lets sums use vector registers; infinities and NaN keep their meaning
+_FAST = {"reassoc", "contract", "arcp", "nsz"}
+_KEPT = 3
+
+
+def cache_folder() -> Path:
+    """Where this package may keep what it can make again."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "manikin"
+
+
+def _kernel_folder() -> Path:
+    digest = hashlib.sha256(numba.__version__.encode())
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
+        stat = file.stat()
+        digest.update(f"{file.name} {stat.st_size} {stat.st_mtime_ns}".encode())
+    return cache_folder() / "kernels" / digest.hexdigest()[:16]
+
+
+def _forget_old(folder: Path) -> None:
+    """Keep the last few states of the sources only."""
+    try:
+        others = sorted((f for f in folder.parent.iterdir() if f != folder), key=lambda f: f.stat().st_mtime)
+    except OSError:
+        return
+    for old in others[: max(0, len(others) - _KEPT + 1)]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def kernel(function: F) -> F:
+    """Compile a function of arrays and numbers when it is first called, and remember it on disk."""
+    return numba.njit(cache=True, fastmath=_FAST)(function)
+
+
+if not os.environ.get("NUMBA_CACHE_DIR"):
+    _folder = _kernel_folder()
+    if not _folder.exists():
+        _forget_old(_folder)
+    numba.config.CACHE_DIR = str(_folder)
