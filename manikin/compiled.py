@@ -13,17 +13,13 @@ from typing import Any, TypeVar
 
 import numba
 
+from manikin.files import cache_folder
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 # reassociation lets sums use vector registers; infinities and NaN keep their meaning
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 _KEPT = 3
-
-
-def cache_folder() -> Path:
-    """Where this package may keep what it can make again."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "manikin"
 
 
 def _kernel_folder() -> Path:

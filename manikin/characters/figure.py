@@ -22,6 +22,7 @@ from manikin.characters.body_plan import HEIGHT_RANGE, MASS_RANGE, Sex, skeleton
 from manikin.characters.figure_parts import Build, build, parts
 from manikin.characters.sdf import mesh
 from manikin.errors import InputError, did_you_mean
+from manikin.files import cache_folder
 
 SEXES: tuple[str, ...] = get_args(Sex)
 
@@ -102,13 +103,11 @@ def _cache_file(height: float, mass: float, sex: str) -> Path | None:
         for name in _SOURCES:
             digest.update((here / name).read_bytes())
         libraries = [version(name) for name in _LIBRARIES]
-        base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        # the XDG rule: a relative path counts as none
-        folder = base if base.is_absolute() else Path.home() / ".cache"
+        folder = cache_folder()
     except (OSError, RuntimeError, PackageNotFoundError):
         return None
     digest.update(json.dumps([FORMAT, float(height), float(mass), sex, libraries]).encode())
-    return folder / "manikin" / f"figure-{digest.hexdigest()[:32]}.npz"
+    return folder / f"figure-{digest.hexdigest()[:32]}.npz"
 
 
 def _load(file: Path) -> tuple[Shell, ...] | None:

@@ -43,6 +43,9 @@ def hold_still(world: World, equality: str) -> None:
 def grasp(world: World, hand: str, prop: str) -> None:
     """Weld a prop to a hand in their present relative pose."""
     e = _grip(world, hand, prop)
+    body = world.body(prop)
+    if body not in held_bodies(world):
+        _first_feel(world, body)
     _weld_here(world, e, world.data.site_xpos[world.site(hand)].copy())
     world.data.eq_active[e] = 1
     world.switched.append(e)
@@ -54,6 +57,10 @@ def release(world: World, hand: str) -> None:
         e = _grip(world, hand, prop)
         world.data.eq_active[e] = 0
         world.switched.append(e)
+        body = world.body(prop)
+        if body not in held_bodies(world):
+            world.dynamics().load[body] = 0.0
+            world.dynamics().external[_free_dofs(world, body)] = 0.0
 
 
 def held_by(world: World, hand: str) -> list[str]:
@@ -77,22 +84,31 @@ def feel_loads(world: World) -> None:
     dynamics, model, data = world.dynamics(), world.model, world.data
     held = held_bodies(world)
     if not held:
-        if dynamics.load.any() or dynamics.external.any():
-            dynamics.load[:] = 0.0
-            dynamics.external[:] = 0.0
         return
     trust = decay(TRUST_HALFLIFE, world.timestep)
     felt = _outside_forces(world, held) if data.ncon else {}
     gravity = float(np.linalg.norm(model.opt.gravity))
     for body in held:
-        dofs = slice(int(model.body_dofadr[body]), int(model.body_dofadr[body]) + 6)
+        dofs = _free_dofs(world, body)
         now = felt.get(body, np.zeros(6))
-        # just grasped: its support is known at once
-        fresh = dynamics.load[body] == 0.0 and not dynamics.external[dofs].any()
         keep = trust if now[2] > dynamics.external[dofs.start + 2] else 0.0
-        dynamics.external[dofs] = now if fresh else keep * dynamics.external[dofs] + (1 - keep) * now
+        dynamics.external[dofs] = keep * dynamics.external[dofs] + (1 - keep) * now
         borne = dynamics.external[dofs.start + 2] / max(float(model.body_mass[body]) * gravity, 1e-9)
         dynamics.load[body] = min(max(1.0 - borne, 0.0), 1.0)
+
+
+def _first_feel(world: World, body: int) -> None:
+    """When a prop is grasped: what touches something rests on it, what touches nothing is carried at once."""
+    dynamics, data = world.dynamics(), world.data
+    touching = bool(data.ncon) and bool((world.model.geom_bodyid[data.contact.geom] == body).any())
+    dofs = _free_dofs(world, body)
+    dynamics.external[dofs] = data.qfrc_bias[dofs] if touching else 0.0
+    dynamics.load[body] = 0.0 if touching else 1.0
+
+
+def _free_dofs(world: World, body: int) -> slice:
+    start = int(world.model.body_dofadr[body])
+    return slice(start, start + 6)
 
 
 def _outside_forces(world: World, held: set[int]) -> dict[int, Array]:

@@ -215,9 +215,8 @@ class _Where:
             own, carried = np.zeros_like(mass), np.zeros_like(mass)
             chosen = self._points(world, actor, names, "of").bodies if names else mine
             own[list(chosen)] = mass[list(chosen)]
-            if spec.carried:
-                props = [world.body(p) for p in self.scene.props]
-                carried[props] = mass[props]
+            props = [world.body(p) for p, prop in self.scene.props.items() if not prop.fixed]
+            carried[props] = np.minimum(mass[props], spec.carried * own.sum())
             return CentreOfMass(own, carried, tuple(_AXES[a] for a in spec.axes))
         if spec.measure == "momentum":
             return Momentum(tuple(self._points(world, actor, names, "of").bodies.tolist() if names else mine))

@@ -23,7 +23,19 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 class Table(BaseModel):
     """Base of all tables: frozen, no unknown keys, no silent conversions of text to numbers."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=False, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _frozen_arrays(cls, value: Any) -> Any:
+        return _tuples(value)
+
+
+def _tuples(value: Any) -> Any:
+    """TOML arrays as tuples, all the way down."""
+    if isinstance(value, dict):
+        return {k: _tuples(v) for k, v in value.items()}
+    return tuple(_tuples(v) for v in value) if isinstance(value, list | tuple) else value
 
 
 class CharacterSpec(Table):
@@ -103,7 +115,7 @@ class TaskSpec(Table):
     of: tuple[str, ...] | str | None = None
     axis: Vector | None = None  # orientation: only where this body axis points; look: the gaze axis
     axes: tuple[Literal["x", "y", "z"], ...] = ("x", "y")  # com
-    carried: bool = True  # com: count what is held
+    carried: float = Field(default=1.0, ge=0, le=100)  # com: a held load counts up to this share of the character's mass
     law: Literal["stabilize", "track", "reach", "hold", "nearest"] = "stabilize"
     frequency: float = Field(default=1.0, gt=0, le=50)
     smoothing: float = Field(default=0.0, ge=0, le=10)
