@@ -23,12 +23,16 @@ Array = NDArray[np.float64]
 
 
 class Solution(NamedTuple):
-    """What the controller decided: the input z, torques [N m], constraint forces, and how the tasks fared."""
+    """What the controller decided: the input z, torques [N m], constraint forces, and how the tasks fared.
+
+    missed: for each task the length of wanted minus commanded acceleration.
+    """
 
     z: Array
     torque: Array
     force: Array
     report: Callable[[], dict[str, TaskReport]]
+    missed: Callable[[], dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,7 @@ class Prioritized:
         """The prioritized torques before any actuator limit."""
         dynamics = world.dynamics()
         response = dynamics.response()
-        active = sorted([t for t in tasks if t.active], key=_priority)
-        last = _last_posture(active)
-        levels = [t for t in active if t is not last]
+        levels, last = _split(tasks, len(response.layout.actuated))
         asked = [t.rows(world, dt) for t in levels]
         rest_rows, rest_wanted = self._ask_last(world, response, last, dt)
         bounds = _merged([limit.bounds(dynamics) for limit in self.limits], dynamics.nv)
@@ -70,21 +72,19 @@ class Prioritized:
                 task.at_limit = bool(force[k] >= 0.999 * task.max_force)
 
         def report() -> dict[str, TaskReport]:
-            out, start = {}, 0
-            for k, task in enumerate(levels):
-                mine = slice(start, start + len(asked[k].wanted))
-                start = mine.stop
-                missed = float(np.linalg.norm(rows[mine] @ z - wanted[mine]))
-                limit = float("nan") if task.max_force is None else task.max_force
-                out[task.name] = TaskReport(task.error, float(force[k]), limit, missed)
-            if last is not None:
-                out[last.name] = TaskReport(last.error, missed=float(np.linalg.norm(rest_rows @ z - rest_wanted)))
-            return out
+            out = {t.name: TaskReport(t.error, float(f), t.max_force or float("nan")) for t, f in zip(levels, force)}
+            return out if last is None else out | {last.name: TaskReport(last.error)}
 
-        return Solution(z, torque, reaction, report)
+        def missed() -> dict[str, float]:
+            cuts = np.cumsum([len(a.wanted) for a in asked])[:-1]
+            gaps = np.split(rows @ z - wanted, cuts) if asked else []
+            out = {t.name: float(np.linalg.norm(g)) for t, g in zip(levels, gaps)}
+            return out if last is None else out | {last.name: float(np.linalg.norm(rest_rows @ z - rest_wanted))}
+
+        return Solution(z, torque, reaction, report, missed)
 
     def _ask_last(self, world: World, response: Response, task: Task | None, dt: float) -> tuple[Array, Array]:
-        """A posture at the lowest level takes what is left: its rows are those of the joints themselves."""
+        """A posture of all joints takes what is left: its rows are those of the joints themselves."""
         if task is None:
             return _no_rows(world.model.nv), np.zeros(0)
         measure = task.measure
@@ -148,12 +148,16 @@ def _merged(bounds: list[Bounds], n: int) -> Bounds:
     return Bounds(*(np.concatenate(part) for part in zip(*bounds)))
 
 
+def _split(tasks: Sequence[Task], actuated: int) -> tuple[list[Task], Task | None]:
+    """Active tasks by priority, up to a posture of all joints that is alone at its level: nothing is left below it."""
+    active = sorted([t for t in tasks if t.active], key=_priority)
+    for k, task in enumerate(active):
+        if isinstance(task.measure, Posture) and len(task.measure.dofs) == actuated:
+            neighbours = active[max(k - 1, 0) : k] + active[k + 1 : k + 2]
+            if all(t.priority != task.priority for t in neighbours):
+                return active[:k], task
+    return active, None
+
+
 def _priority(task: Task) -> int:
     return task.priority
-
-
-def _last_posture(active: list[Task]) -> Task | None:
-    """The last task, when it is a posture and alone at its priority."""
-    if not active or not isinstance(active[-1].measure, Posture):
-        return None
-    return active[-1] if len(active) == 1 or active[-2].priority < active[-1].priority else None

@@ -13,7 +13,7 @@ from manikin.compiled import kernel
 
 Array = NDArray[np.float64]
 
-# What keeps the solve for the last level regular, as a share of each row.
+# What keeps the solve for the last level regular; its rows have length one.
 DAMPING = 1e-7
 
 # A direction whose length is below this share of its row is treated as already used (machine precision).
@@ -29,19 +29,32 @@ def dot(a: Array, b: Array) -> float:
 
 
 @kernel
-def cholesky_solve(A: Array, b: Array) -> Array:
-    """Solve a symmetric positive definite system; A and b are overwritten."""
-    n = b.shape[0]
-    for i in range(n):
+def cholesky(A: Array) -> None:
+    """Factor a symmetric positive definite matrix in place (lower triangle)."""
+    for i in range(A.shape[0]):
         for j in range(i + 1):
             s = A[i, j] - dot(A[i, :j], A[j, :j])
             A[i, j] = np.sqrt(max(s, 1e-300)) if i == j else s / A[j, j]
-        b[i] = (b[i] - dot(A[i, :i], b[:i])) / A[i, i]
+
+
+@kernel
+def substitute(factor: Array, b: Array) -> Array:
+    """Solve with a factor of `cholesky`; b is overwritten."""
+    n = b.shape[0]
+    for i in range(n):
+        b[i] = (b[i] - dot(factor[i, :i], b[:i])) / factor[i, i]
     for i in range(n - 1, -1, -1):
-        b[i] /= A[i, i]
+        b[i] /= factor[i, i]
         for k in range(i):
-            b[k] -= A[i, k] * b[i]
+            b[k] -= factor[i, k] * b[i]
     return b
+
+
+@kernel
+def cholesky_solve(A: Array, b: Array) -> Array:
+    """Solve a symmetric positive definite system; A and b are overwritten."""
+    cholesky(A)
+    return substitute(A, b)
 
 
 @kernel
@@ -195,10 +208,9 @@ def solve_level(
         gap[r] = wanted[r] / size
         if compensate:
             gap[r] -= dot(left[r], motion)
-    full = left.copy()
+    source = left if compensate else left.copy()
     for r in range(k):
         project(left[r], basis, count)
-    source = left if compensate else full
     gram = np.empty((k, k))
     for r in range(k):
         for s in range(r + 1):
@@ -214,20 +226,27 @@ def solve_level(
 
 @kernel
 def follow_joints(rows: Array, wanted: Array, motion: Array, basis: Array, count: int, compensate: bool) -> None:
-    """Spend all remaining freedom on joint accelerations rows @ motion = wanted, all joints alike (least squares).
+    """Spend all remaining freedom on joint accelerations rows @ motion = wanted (weighted least squares).
 
+    Rows are normalised, so that a joint's miss counts by the inertia it moves: a hip matters more than a wrist.
     G = A A^T with A the rows outside the basis, by difference: no row has to be projected on its own.
     """
-    k = rows.shape[0]
-    shared = np.dot(rows, basis[:count].T)
-    gram = np.dot(rows, rows.T) - np.dot(shared, shared.T)
-    gap = wanted - np.dot(rows, motion) if compensate else wanted.copy()
-    # damping by the rows as they were: when no freedom is left, what remains of them is rounding noise
+    k, n = rows.shape
+    unit, gap = np.empty((k, n)), np.empty(k)
     for j in range(k):
-        gram[j, j] += DAMPING * dot(rows[j], rows[j])
-    step = np.dot(cholesky_solve(gram, gap), rows)
+        size = max(np.sqrt(dot(rows[j], rows[j])), 1e-300)
+        for i in range(n):
+            unit[j, i] = rows[j, i] / size
+        gap[j] = wanted[j] / size
+        if compensate:
+            gap[j] -= dot(unit[j], motion)
+    shared = np.dot(unit, basis[:count].T)
+    gram = np.dot(unit, unit.T) - np.dot(shared, shared.T)
+    for j in range(k):
+        gram[j, j] += DAMPING
+    step = np.dot(cholesky_solve(gram, gap), unit)
     project(step, basis, count)
-    for i in range(step.shape[0]):
+    for i in range(n):
         motion[i] += step[i]
 
 

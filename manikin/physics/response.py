@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.compiled import kernel
-from manikin.linear.nullspace import cholesky_solve, dot, project, require
+from manikin.linear.nullspace import cholesky, dot, project, require, substitute
 
 if TYPE_CHECKING:
     from manikin.physics.dynamics import Dynamics
@@ -239,12 +239,21 @@ def _passive_least_force(L: Array, weights: Array, passive: Ints, wanted: Array)
         top = max(top, gram[i, i])
     for i in range(p):
         gram[i, i] += 1e-13 * top
-    y = cholesky_solve(gram, wanted.copy())
+    cholesky(gram)
     out = np.zeros(m)
-    for r in range(m):
+    left = wanted.copy()
+    # the second round takes back what the regular term and rounding left over
+    for _ in range(2):
+        y = substitute(gram, left.copy())
+        for r in range(m):
+            s = 0.0
+            for i in range(p):
+                s += L[r, passive[i]] * y[i]
+            out[r] += s / weights[r]
         for i in range(p):
-            out[r] += L[r, passive[i]] * y[i]
-        out[r] /= weights[r]
+            left[i] = wanted[i]
+            for r in range(m):
+                left[i] -= L[r, passive[i]] * out[r]
     return out
 
 

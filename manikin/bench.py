@@ -1,0 +1,161 @@
+"""Benchmarks: medians of one run, told as ratios. `_ms` keys are for information only."""
+
+import time
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+
+from manikin.api import run
+from manikin.characters.human import human
+from manikin.clips.clip import load_clip
+from manikin.controllers.prioritized import Prioritized
+from manikin.errors import InputError, did_you_mean
+from manikin.motion.keyframes import posture_of
+from manikin.physics.attach import hold_still
+from manikin.physics.world import INTEGRATION, World
+from manikin.scenes.scene import load_scene
+from manikin.scenes.stage import stage
+from manikin.tasks.goals import Fixed
+from manikin.tasks.laws import Stabilize
+from manikin.tasks.measures import CentreOfMass, Points
+from manikin.tasks.task import Task
+
+Progress = Callable[[float], None]
+Figures = dict[str, float]
+
+
+def run_bench(name: str | None, progress: Progress | None = None) -> Figures:
+    """All benchmarks, or one by name, as one flat table."""
+    if name is not None and name not in BENCHMARKS:
+        raise InputError(f"no benchmark is called '{name}'{did_you_mean(name, BENCHMARKS)}")
+    chosen = [name] if name else list(BENCHMARKS)
+    out: Figures = {}
+    for k, benchmark in enumerate(chosen):
+        out |= {f"{benchmark}.{key}": value for key, value in BENCHMARKS[benchmark]().items()}
+        if progress is not None:
+            progress((k + 1) / len(chosen))
+    return out
+
+
+def median_seconds(work: Callable[[], object], count: int = 1500) -> float:
+    """Median time of one call."""
+    for _ in range(30):
+        work()
+    times = np.empty(count)
+    for k in range(count):
+        begin = time.perf_counter()
+        work()
+        times[k] = time.perf_counter() - begin
+    return float(np.median(times))
+
+
+def standing_world(feet: str) -> World:
+    """The human alone, in its standing pose, on clamped or on contact feet."""
+    character = human(feet=feet, skin=False)  # type: ignore[arg-type]
+    world = World(stage("bench", [character], {}))
+    clip = load_clip("stand")
+    world.data.qpos[:7] = clip.root(character.height)[0]
+    world.data.qpos[posture_of(world, character).qpos] = clip.angles(character.joints)[0]
+    world.forward()
+    for equality in character.equalities:
+        hold_still(world, equality.attrib["name"])
+    world.forward()
+    return world
+
+
+def step_seconds() -> float:
+    """One mj_step of the human standing in pose on contact feet, from one fixed state with eight or more contacts."""
+    world = standing_world("contact")
+    model, data = world.model, world.data
+    # the soles touch lightly: press them on by a millimetre
+    data.qpos[2] -= 0.001
+    world.forward()
+    if data.ncon < 8:
+        raise RuntimeError(f"the standing figure has {data.ncon} contacts, eight are needed")
+    state = world.full_state()
+
+    def back() -> None:
+        mujoco.mj_setState(model, data, state, INTEGRATION)
+
+    def step() -> None:
+        back()
+        mujoco.mj_step(model, data)
+
+    return median_seconds(step) - median_seconds(back)
+
+
+def three_levels(world: World) -> list[Task]:
+    """Hands, centre of mass, posture: the task set that is measured."""
+    character = human(skin=False)
+    bodies = np.array([world.body(h) for h in character.hands])
+    offsets = np.array([world.model.site_pos[world.site(h)] for h in character.hands])
+    hands = Points(bodies, offsets)
+    posture = posture_of(world, character)
+    mass = world.model.body_mass.copy()
+    now = hands.evaluate(world.dynamics()).value
+    return [
+        Task("hands", hands, Stabilize(1.0), 0, goal=Fixed(now + 0.05), max_force=400.0),
+        Task("balance", CentreOfMass(mass, np.zeros_like(mass)), Stabilize(0.8), 1, goal=Fixed(np.array([0.03, 0.0]))),
+        Task("posture", posture, Stabilize(1.2), 2, goal=Fixed(posture.evaluate(world.dynamics()).value)),
+    ]
+
+
+def control_seconds() -> float:
+    """Dynamics, tasks and solve of three levels on clamped feet."""
+    world = standing_world("clamped")
+    controller, tasks = Prioritized(), three_levels(world)
+
+    def control() -> None:
+        world.dynamics().refresh()
+        controller.control(world, tasks, world.timestep)
+
+    return median_seconds(control)
+
+
+def mink_seconds() -> float | None:
+    """mink's kinematic solve_ik on the same model: two feet, two hands, centre of mass, posture. None without mink."""
+    try:
+        import mink
+    except ImportError:
+        return None
+    world = standing_world("clamped")
+    configuration = mink.Configuration(world.model, world.data.qpos.copy())
+    frames = [
+        mink.FrameTask(name, "site", position_cost=cost, orientation_cost=turn)
+        for name, cost, turn in (("foot_l", 100.0, 100.0), ("foot_r", 100.0, 100.0), ("hand_l", 10.0, 0.0), ("hand_r", 10.0, 0.0))
+    ]
+    centre, posture = mink.ComTask(cost=1.0), mink.PostureTask(world.model, cost=0.1)
+    tasks = [*frames, centre, posture]
+    for task in tasks:
+        task.set_target_from_configuration(configuration)
+    limits = [mink.ConfigurationLimit(world.model)]
+
+    def solve() -> None:
+        # as a loop would: new kinematics, then the solve
+        configuration.update(world.data.qpos)
+        mink.solve_ik(configuration, tasks, world.timestep, solver="daqp", limits=limits)
+
+    return median_seconds(solve, 400)
+
+
+def bench_abe2006() -> Figures:
+    """Prioritized control against physics, against a peer, and against the clock."""
+    step, control, peer = step_seconds(), control_seconds(), mink_seconds()
+    scene = load_scene("lift")
+    run(scene, seconds=0.2)
+    take = run(scene)
+    out = {
+        "control_over_mj_step": round(control / step, 3),
+        "realtime_factor_500hz": round(float(take.report["realtime_factor"]), 3),
+        "updates_per_second": round(1 / control, 1),
+        "document_updates_per_second": 60.0,
+        "mj_step_ms": round(step * 1e3, 4),
+        "control_ms": round(control * 1e3, 4),
+    }
+    if peer is not None:
+        out |= {"control_over_mink": round(control / peer, 3), "mink_ms": round(peer * 1e3, 4)}
+    return out
+
+
+BENCHMARKS: dict[str, Callable[[], Figures]] = {"abe2006": bench_abe2006}

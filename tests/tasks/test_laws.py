@@ -1,0 +1,126 @@
+"""The five laws on a single point of unit mass: the plant of Eq. 11 and 12 after exact linearisation."""
+
+import numpy as np
+import pytest
+
+from manikin.tasks.goals import Aim, Path
+from manikin.tasks.laws import Hold, Nearest, Reach, Stabilize, Track, distance, saturate
+from manikin.tasks.measures import Measured, Points, Posture
+
+POINT = Points(np.array([1]), np.zeros((1, 3)))
+
+
+class Clock:
+    """The little of a world that laws look at."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+
+def follow(law, goal, seconds, start=(0.0, 0.0, 0.0), dt=0.001):
+    """Integrate xddot = command; the path (n, 3) and speeds (n, 3)."""
+    clock, x, v = Clock(), np.array(start), np.zeros(3)
+    path, speeds = [], []
+    for _ in range(round(seconds / dt)):
+        aim = goal(clock)
+        now = Measured(x, v, np.zeros((3, 3)), np.zeros(3))
+        command = law.command(clock, POINT, now, aim, dt)
+        v = v + dt * command.acceleration
+        x = x + dt * v
+        clock.time += dt
+        path.append(x)
+        speeds.append(v)
+    return np.array(path), np.array(speeds)
+
+
+def test_stabilize_is_critically_damped():
+    """x(t) = 1 - (1 + w t) exp(-w t): no overshoot, and the textbook response."""
+    path, _ = follow(Stabilize(1.0), lambda c: Aim(np.array([1.0, 0, 0])), 2.0)
+    t = np.arange(1, len(path) + 1) * 0.001
+    w = 2 * np.pi
+    assert np.abs(path[:, 0] - (1 - (1 + w * t) * np.exp(-w * t))).max() < 5e-3
+    assert path[:, 0].max() < 1.0 + 1e-6
+
+
+def test_stabilize_limits_and_smooths():
+    far = np.array([10.0, 0, 0])
+    free = Stabilize(1.0).command(Clock(), POINT, Measured(np.zeros(3), np.zeros(3), None, None), Aim(far), 0.002)
+    calm = Stabilize(1.0, reach=0.5).command(Clock(), POINT, Measured(np.zeros(3), np.zeros(3), None, None), Aim(far), 0.002)
+    assert np.linalg.norm(calm.acceleration) == pytest.approx(np.linalg.norm(free.acceleration) / 20)
+    assert calm.error == pytest.approx(10.0)
+    smooth = Stabilize(1.0, smoothing=0.2)
+    first = smooth.command(Clock(), POINT, Measured(np.zeros(3), np.zeros(3), None, None), Aim(far), 0.002)
+    assert np.linalg.norm(first.acceleration) < 0.01 * np.linalg.norm(free.acceleration)
+    path, _ = follow(Stabilize(1.0, smoothing=0.2), lambda c: Aim(np.array([1.0, 0, 0])), 4.0)
+    assert path[-1, 0] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_nothing_to_do_means_no_command():
+    rest = Measured(np.ones(3), np.zeros(3), None, None)
+    for law in (Stabilize(1.0), Track(2.0), Reach(1.0), Hold(2.0)):
+        assert np.abs(law.command(Clock(), POINT, rest, Aim(np.ones(3)), 0.002).acceleration).max() < 1e-12
+
+
+def test_track_follows_a_curve_without_lag_only_with_feed_forward():
+    curve = Path(np.array([0.0, 0.5, 1.0]), np.array([[0.0, 0, 0], [0.3, 0.1, 0], [0.2, 0.5, 0.1]]), 0.0)
+    with_it, _ = follow(Track(2.0), lambda c: curve.at(c), 1.2)
+    without, _ = follow(Track(2.0), lambda c: Aim(curve.at(c).value), 1.2)
+    clock, truth = Clock(), []
+    for _ in range(len(with_it)):
+        clock.time += 0.001
+        truth.append(curve.at(clock).value)
+    assert np.abs(with_it - truth).max() < 2e-3
+    assert np.abs(without - truth).max() > 0.05
+
+
+def test_reach_arrives_on_time_with_a_bell_shaped_speed():
+    path, speeds = follow(Reach(0.8), lambda c: Aim(np.array([0.4, 0.2, 0.0])), 1.0)
+    speed = np.linalg.norm(speeds, axis=1)
+    assert np.abs(path[800] - [0.4, 0.2, 0.0]).max() < 2e-3
+    assert abs(int(speed.argmax()) - 400) < 20
+    # minimum jerk: peak speed is 1.875 x the mean
+    assert speed.max() == pytest.approx(1.875 * np.hypot(0.4, 0.2) / 0.8, rel=0.02)
+
+
+def test_hold_remembers_until_restarted():
+    law = Hold(2.0)
+    here, there = np.zeros(3), np.ones(3)
+    law.command(Clock(), POINT, Measured(here, here, None, None), None, 0.002)
+    assert np.linalg.norm(law.command(Clock(), POINT, Measured(there, here, None, None), None, 0.002).acceleration) > 1
+    law.restart()
+    assert np.linalg.norm(law.command(Clock(), POINT, Measured(there, here, None, None), None, 0.002).acceleration) == 0
+
+
+class OnePose:
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def pose(self, world) -> np.ndarray:
+        self.asked += 1
+        return np.array([0.5, -0.5])
+
+
+def test_nearest_goes_to_the_proposed_pose_or_to_the_given_one():
+    measure = Posture(np.array([0, 1]), np.array([0, 1]))
+    source = OnePose()
+    law = Nearest(source, frequency=1.2)
+    now = Measured(np.zeros(2), np.zeros(2), None, None)
+    clock = Clock()
+    command = law.command(clock, measure, now, None, 0.002)
+    assert command.acceleration[0] > 0 > command.acceleration[1]
+    # searches are spaced out
+    for _ in range(10):
+        clock.time += 0.002
+        law.command(clock, measure, now, None, 0.002)
+    assert source.asked <= 4
+    for _ in range(2000):
+        given = law.command(clock, measure, now, Aim(np.array([-1.0, 1.0])), 0.002)
+    assert given.acceleration[0] < 0 < given.acceleration[1]
+    with pytest.raises(TypeError, match="posture"):
+        law.command(clock, POINT, now, None, 0.002)
+
+
+def test_blocks_are_measured_and_shortened_one_by_one():
+    error = np.array([3.0, 4.0, 0.0, 0.1, 0.0, 0.0])
+    assert distance(error, 3) == pytest.approx(5.0)
+    assert np.allclose(saturate(error, 1.0, 3), [0.6, 0.8, 0.0, 0.1, 0.0, 0.0])
