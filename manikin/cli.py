@@ -37,6 +37,9 @@ def main() -> None:
     except Exception as error:
         # wrong options come as click's usage errors, whichever click typer brings
         if type(error).__module__.startswith(("click", "typer._click")) and hasattr(error, "format_message"):
+            # no command at all: the help has been printed, and there is nothing to add
+            if not error.format_message():
+                sys.exit(2)
             _stop(f"{error.format_message()} (see --help)", 2)
         raise
 

@@ -5,16 +5,23 @@ import io
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from manikin.errors import OutputError
+from manikin.errors import InputError, OutputError
 
 # zip files carry dates; ours always carry this one
 _DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def cache_folder() -> Path:
+    """Where this package may keep what it can make again (the XDG rule: a relative path counts as none)."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "manikin"
 
 
 @contextlib.contextmanager
@@ -54,3 +61,20 @@ def save_npz(path: Path, arrays: Mapping[str, Any]) -> None:
             entry = zipfile.ZipInfo(f"{name}.npy", _DATE)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, buffer.getvalue())
+
+
+def load_npz(path: Path, wrong: type[InputError]) -> dict[str, Any]:
+    """All arrays of an .npz, pickles refused; whatever else the file is raises `wrong`, in one line."""
+    try:
+        with path.open("rb") as stream:
+            loaded = np.load(stream, allow_pickle=False)
+            if not isinstance(loaded, np.lib.npyio.NpzFile):
+                raise ValueError("one bare array")
+            with loaded:
+                return {name: loaded[name] for name in loaded.files}
+    except FileNotFoundError:
+        raise wrong(f"{path}: no such file") from None
+    except (OSError, ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        # numpy takes any noise for a pickle and advises to load it unsafely: nothing to pass on
+        why = "pickled data or noise" if "pickle" in str(error) else " ".join(str(error).split())[:120]
+        raise wrong(f"{path}: not a readable .npz file ({why})") from error

@@ -25,10 +25,8 @@ class Replay:
 
 def replay(recording: Recording, watch: Watch | None = None) -> Replay:
     """Replay with mj_step alone; `watch(step, model, data)` is called after each step (and before the first, step 0)."""
-    model = mujoco.MjModel.from_xml_string(recording.mjcf)
+    model = _model(recording)
     data = mujoco.MjData(model)
-    if recording.qpos.shape[1:] != (model.nq,) or recording.ctrl.shape[1:] != (model.nu,):
-        raise RecordingError("the recording's arrays do not fit its model")
     changes: dict[int, list[Array]] = {}
     for row in recording.eq:
         changes.setdefault(int(row[0]), []).append(row)
@@ -63,6 +61,28 @@ def replay(recording: Recording, watch: Watch | None = None) -> Replay:
             if not gap <= worst:
                 worst, when = (gap if np.isfinite(gap) else np.inf), float(data.time)
     return Replay(worst, when, len(recording.ctrl))
+
+
+def _model(recording: Recording) -> mujoco.MjModel:
+    """The recorded model, when it compiles and the arrays are its own."""
+    try:
+        model = mujoco.MjModel.from_xml_string(recording.mjcf)
+    except ValueError as error:
+        raise RecordingError(f"the recording's model does not compile: {' '.join(str(error).split())}") from error
+    frames, steps = len(recording.time), len(recording.ctrl)
+    shapes = {
+        "initial": (mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION),), "step": (frames,),
+        "qpos": (frames, model.nq), "ctrl": (steps, model.nu), "eq": (len(recording.eq), 15), "xfrc": (len(recording.xfrc), 8),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        found = getattr(recording, name).shape
+        if found != shape:
+            raise RecordingError(f"the recording's {name} does not fit its model: its shape is {found}, not {shape}")
+    for name, count in (("eq", model.neq), ("xfrc", model.nbody)):
+        when, which = getattr(recording, name)[:, :2].T
+        if not (np.isin(when, range(steps + 1)).all() and np.isin(which, range(count)).all()):
+            raise RecordingError(f"the recording's {name} names steps or parts that do not exist")
+    return model
 
 
 def _switch(model: mujoco.MjModel, data: mujoco.MjData, rows: list[Array]) -> None:

@@ -1,7 +1,6 @@
 """Recording: everything a run produced, in a file that a stranger with plain MuJoCo can replay and judge."""
 
 import json
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.errors import RecordingError
-from manikin.files import save_npz
+from manikin.files import load_npz, save_npz
 from manikin.physics.contacts import body_forces
 from manikin.physics.world import Control, World
 from manikin.tasks.task import Task
@@ -50,23 +49,25 @@ class Recording:
         save_npz(path, arrays)
 
 
-def load_recording(path: Path) -> Recording:
+def load_recording(path: Path | str) -> Recording:
     """Read a recording; anything else is refused."""
+    data = load_npz(Path(path), RecordingError)
+    missing = {"mjcf", "meta", *_ARRAYS} - set(data)
+    if missing:
+        raise RecordingError(f"{path}: not a recording (missing {', '.join(sorted(missing))})")
+    tasks: dict[str, dict[str, Array]] = {}
+    for name in data:
+        if name.startswith("task/"):
+            task, _, column = name.removeprefix("task/").rpartition("/")
+            tasks.setdefault(task, {})[column] = data[name]
     try:
-        with np.load(path, allow_pickle=False) as data:
-            missing = {"mjcf", "meta", *_ARRAYS} - set(data.files)
-            if missing:
-                raise RecordingError(f"{path}: not a recording (missing {', '.join(sorted(missing))})")
-            tasks: dict[str, dict[str, Array]] = {}
-            for name in data.files:
-                if name.startswith("task/"):
-                    _, task, column = name.split("/", 2)
-                    tasks.setdefault(task, {})[column] = data[name]
-            return Recording(str(data["mjcf"]), json.loads(str(data["meta"])), **{n: data[n] for n in _ARRAYS}, tasks=tasks)
-    except FileNotFoundError as error:
-        raise RecordingError(f"{path}: no such file") from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise RecordingError(f"{path}: not a recording ({' '.join(str(error).split())[:120]})") from error
+        meta = json.loads(str(data["meta"]))
+    except ValueError as error:
+        raise RecordingError(f"{path}: not a recording (meta is not JSON: {error})") from error
+    numbers = all(data[n].dtype.kind in "fi" for n in _ARRAYS)
+    if not isinstance(meta, dict) or not numbers or not len(data["time"].shape) or not len(data["time"]):
+        raise RecordingError(f"{path}: not a recording (its arrays or its meta are not what they should be)")
+    return Recording(str(data["mjcf"]), meta, **{n: data[n] for n in _ARRAYS}, tasks=tasks)
 
 
 class Recorder:
@@ -134,7 +135,10 @@ class Recorder:
             )
 
     def finish(self) -> Recording:
+        """What was collected, with the very last moment as a frame."""
         model = self.world.model
+        if self.frames[-1][1] != self.world.steps:
+            self._frame({})
         time, step, qpos, qvel, force = zip(*self.frames)
         meta = self.meta | {"events": self.events, "fps": self.fps, "timestep": self.world.timestep}
         return Recording(

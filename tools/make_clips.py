@@ -17,8 +17,8 @@ STAND = {
     "head_flexion": 4,
 }  # fmt: skip
 KNEES = {
-    "thigh_flexion": 118, "thigh_abduction": 24, "thigh_rotation": -18, "shank_flexion": 118, "foot_flexion": 32,
-    "lumbar_flexion": 12, "thorax_flexion": 8, "head_flexion": -12, "upper_arm_flexion": 62, "upper_arm_abduction": 4,
+    "thigh_flexion": 118, "thigh_abduction": 36, "thigh_rotation": -28, "shank_flexion": 118, "foot_flexion": 32,
+    "lumbar_flexion": 12, "thorax_flexion": 8, "head_flexion": -12, "upper_arm_flexion": 62, "upper_arm_abduction": -3,
     "forearm_flexion": 22, "clavicle_protraction": 8,
 }  # fmt: skip
 BACK = {
@@ -37,7 +37,7 @@ LOW, HIGH = (0.41, 0.155, 0.15), (0.34, 0.155, 1.10)
 def main() -> None:
     figure = human(skin=False)
     world = World(stage("clips", [figure], {}))
-    stance = Stance()
+    stance = Stance(half_width=0.17, toe_out=22.0)
     clips = {"stand": [Key(0.0, STAND), Key(0.1, STAND)]}
     for name, down, pitch in (("lift_knees", KNEES, 32.0), ("lift_back", BACK, 62.0)):
         clips[name] = [

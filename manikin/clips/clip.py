@@ -1,6 +1,5 @@
 """Clip: a motion as a structure of arrays, and the library of clips that ships with the package."""
 
-import zipfile
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.errors import ClipError, did_you_mean
-from manikin.files import save_npz
+from manikin.files import load_npz, save_npz
 
 Array = NDArray[np.float64]
 
@@ -28,8 +27,11 @@ class Clip:
     height: float
 
     def __post_init__(self) -> None:
-        if self.qpos.shape[1] != 7 + len(self.joints) or len(self.contacts) != len(self.qpos):
+        frames = len(self.qpos)
+        if not frames or self.qpos.shape != (frames, 7 + len(self.joints)) or self.contacts.shape != (frames, 2):
             raise ClipError("a clip's arrays do not fit each other")
+        if not np.isfinite(self.qpos).all() or not (0 < self.fps < np.inf and 0 < self.height < np.inf):
+            raise ClipError("a clip's numbers must be finite, its fps and height above zero")
 
     def angles(self, joints: tuple[str, ...]) -> Array:
         """Angles (T, k) [rad] of the named hinges, zero where the clip has none."""
@@ -79,11 +81,13 @@ def load_clip(name: str) -> Clip:
 
 
 def _read(path: Path) -> Clip:
+    data = load_npz(path, ClipError)
     try:
-        with np.load(path, allow_pickle=False) as data:
-            return Clip(
-                float(data["fps"]), tuple(str(j) for j in data["joints"]), data["qpos"].astype(float),
-                data["contacts"].astype(bool), float(data["height"]),
-            )  # fmt: skip
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise ClipError(f"{path}: not a clip file ({type(error).__name__})") from error
+        return Clip(
+            float(data["fps"]), tuple(str(j) for j in data["joints"]), data["qpos"].astype(float),
+            data["contacts"].astype(bool), float(data["height"]),
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError) as error:
+        raise ClipError(f"{path}: not a clip ({type(error).__name__}: {error})") from error
+    except ClipError as error:
+        raise ClipError(f"{path}: {error}") from None

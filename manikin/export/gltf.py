@@ -76,6 +76,7 @@ class _Builder:
     blob: bytearray = field(default_factory=bytearray)
     gltf: gl.GLTF2 = field(default_factory=gl.GLTF2)
     materials: dict[tuple[float, ...], int] = field(default_factory=dict)
+    times: int | None = None  # the accessor that all tracks share, made with the first of them
 
     def build(self) -> bytes:
         recording, g = self.recording, self.gltf
@@ -84,7 +85,6 @@ class _Builder:
         g.asset = gl.Asset(version="2.0", generator="Manikin")
         g.scenes, g.scene = [gl.Scene(name=name, nodes=[])], 0
         g.animations = [gl.Animation(name=name, channels=[], samplers=[])]
-        self.times = self._accessor(recording.time.astype("<f4"), gl.SCALAR, gl.FLOAT, bounds=True)
 
         nodes: dict[int, int] = {}
         cast = {root: [self._body(b) for b in bodies] for root, bodies in recording.meta.get("characters", {}).items()}
@@ -129,6 +129,8 @@ class _Builder:
 
     def _animate(self, node: int, what: str, values: Array) -> None:
         animation = self.gltf.animations[0]
+        if self.times is None:
+            self.times = self._accessor(self.recording.time.astype("<f4"), gl.SCALAR, gl.FLOAT, bounds=True)
         output = self._accessor(values.astype("<f4"), gl.VEC4 if what == "rotation" else gl.VEC3, gl.FLOAT)
         animation.samplers.append(gl.AnimationSampler(input=self.times, output=output, interpolation="LINEAR"))
         target = gl.AnimationChannelTarget(node=node, path=what)

@@ -99,7 +99,7 @@ def _circle(around: int) -> Array:
 
 
 def _capsule(radius: float, half: float, around: int = 32, rings: int = 9) -> Surface:
-    """A capsule along z; a sphere when half is zero. Pole triangles are thin but not empty."""
+    """A capsule along z; a sphere when half is zero. At the poles a tiny ring is closed with a lid: no empty triangles."""
     circle = _circle(around)
     normals, vertices = [], []
     for side, angles in (
@@ -110,7 +110,10 @@ def _capsule(radius: float, half: float, around: int = 32, rings: int = 9) -> Su
             normal = circle * np.cos(angle) + np.array([0.0, 0.0, np.sin(angle)])
             normals.append(normal)
             vertices.append(normal * radius + np.array([0.0, 0.0, side * half]))
-    return _rings(np.array(normals), np.array(vertices), around)
+    open_ended = _rings(np.array(normals), np.array(vertices), around)
+    lid = np.array([[0, a, a + 1] for a in range(1, around - 1)])
+    faces = np.concatenate([open_ended.faces, lid, lid[:, ::-1] + len(open_ended.vertices) - around])
+    return Surface(open_ended.vertices, open_ended.normals, faces)
 
 
 def _cylinder(radius: float, half: float, around: int = 48) -> Surface:

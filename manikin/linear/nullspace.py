@@ -185,13 +185,16 @@ def soft_solve(gram: Array, gap: Array, soft: float) -> Array:
 
 @kernel
 def solve_level(
-    rows: Array, wanted: Array, weights: Array, motion: Array, basis: Array, count: int, soft: float, compensate: bool
+    rows: Array, wanted: Array, weights: Array, motion: Array, basis: Array, count: int, soft: float,
+    known: Array, known_count: int,
 ) -> int:  # fmt: skip
     """One level: change `motion` so that rows @ motion comes as near to `wanted` as the remaining freedom allows.
 
     rows are normalised here, so that `soft` is the share of a row's own mobility below which it is damped; `weights`
     (at most 1) then say which row of a level matters more when not all can be had.
-    compensate False is the classic projection: what higher levels already do to these rows is not accounted for.
+    known, known_count: the motion and the part of the basis that are accounted for. With all of them (motion, count) the
+    level is compensated; with those of the constraints alone it is the classic projection, which does not know what
+    higher levels already do to these rows.
     """
     k, n = rows.shape
     left = np.empty((k, n))
@@ -205,12 +208,12 @@ def solve_level(
         size /= weights[r]
         for i in range(n):
             left[r, i] = rows[r, i] / size
-        gap[r] = wanted[r] / size
-        if compensate:
-            gap[r] -= dot(left[r], motion)
-    source = left if compensate else left.copy()
+        gap[r] = wanted[r] / size - dot(left[r], known)
+    source = left if known_count == count else left.copy()
     for r in range(k):
         project(left[r], basis, count)
+        if known_count != count:
+            project(source[r], basis, known_count)
     gram = np.empty((k, k))
     for r in range(k):
         for s in range(r + 1):
@@ -225,7 +228,9 @@ def solve_level(
 
 
 @kernel
-def follow_joints(rows: Array, wanted: Array, motion: Array, basis: Array, count: int, compensate: bool) -> None:
+def follow_joints(
+    rows: Array, wanted: Array, motion: Array, basis: Array, count: int, known: Array, known_count: int
+) -> None:  # fmt: skip
     """Spend all remaining freedom on joint accelerations rows @ motion = wanted (weighted least squares).
 
     Rows are normalised, so that a joint's miss counts by the inertia it moves: a hip matters more than a wrist.
@@ -237,10 +242,8 @@ def follow_joints(rows: Array, wanted: Array, motion: Array, basis: Array, count
         size = max(np.sqrt(dot(rows[j], rows[j])), 1e-300)
         for i in range(n):
             unit[j, i] = rows[j, i] / size
-        gap[j] = wanted[j] / size
-        if compensate:
-            gap[j] -= dot(unit[j], motion)
-    shared = np.dot(unit, basis[:count].T)
+        gap[j] = wanted[j] / size - dot(unit[j], known)
+    shared = np.dot(unit, basis[:known_count].T)
     gram = np.dot(unit, unit.T) - np.dot(shared, shared.T)
     for j in range(k):
         gram[j, j] += DAMPING
@@ -296,12 +299,15 @@ def solve_levels(
             before[i] = motion[i]
         count_before = count
         for _ in range(joint_rows.shape[0] + 1):
-            if level >= 0:
-                if level < levels:
-                    a, b = starts[level], starts[level + 1]
-                    count = solve_level(rows[a:b], wanted[a:b], weights[a:b], motion, basis, count, soft, compensate)
-                else:
-                    follow_joints(rest_rows, rest_wanted, motion, basis, count, compensate)
+            known = motion.copy() if compensate else fixed_motion
+            known_count = count if compensate else fixed_count
+            if 0 <= level < levels:
+                a, b = starts[level], starts[level + 1]
+                count = solve_level(
+                    rows[a:b], wanted[a:b], weights[a:b], motion, basis, count, soft, known, known_count
+                )  # fmt: skip
+            elif level == levels:
+                follow_joints(rest_rows, rest_wanted, motion, basis, count, known, known_count)
             joint, bound = _crossed(joint_rows, motion, low, high, held)
             if joint < 0:
                 break

@@ -16,7 +16,7 @@ from manikin.springs import decay
 Array = NDArray[np.float64]
 
 # half-life [s] with which a held prop is trusted to a new support; its loss is felt at once
-TRUST_HALFLIFE = 0.20
+TRUST_HALFLIFE = 0.25
 
 
 def grip_name(hand: str, prop: str) -> str:

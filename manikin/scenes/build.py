@@ -274,10 +274,17 @@ class _Where:
         if spec.carry is not None:
             if spec.carry not in self.scene.props or not isinstance(measure, Points):
                 raise self.wrong(f"{key}.carry", f"given '{spec.carry}'{did_you_mean(spec.carry, self.scene.props)}")
+            if numbers.shape != (3,):
+                raise self.wrong(f"{key}.at", "needs one place [x, y, z] for the middle of what is carried")
             prop = world.body(spec.carry)
             return lambda w: _carry(w, measure, prop, numbers * scale)
         if spec.of == "feet":
-            return lambda w: Fixed(_on_stance(w, actor, numbers * scale)[: _size(measure)])
+            points = np.atleast_2d(numbers * scale)
+            count = len(measure.bodies) if isinstance(measure, Points) else 1
+            if not isinstance(measure, Points | Look | CentreOfMass) or len(points) != count or points.shape[1] not in (2, 3):
+                raise self.wrong(f"{key}.at", f"needs {count} points [x, y, z] from the middle between the feet")
+            axes = list(measure.axes) if isinstance(measure, CentreOfMass) else [0, 1, 2]
+            return lambda w: Fixed(np.concatenate([_on_stance(w, actor, p)[axes] for p in points]))
         if spec.of is not None:
             where = self._points(world, actor, (spec.of,), f"{key}.of")
             offsets = np.atleast_2d(numbers * scale)
@@ -349,7 +356,7 @@ def _on_stance(world: World, actor: Actor, offset: Array) -> Array:
     middle = np.mean([world.data.site_xpos[f] for f in feet], axis=0)
     ahead = np.sum([world.data.site_xmat[f].reshape(3, 3)[:, 0] for f in feet], axis=0)
     yaw = np.arctan2(ahead[1], ahead[0])
-    x, y = offset[0], offset[1] if len(offset) > 1 else 0.0
+    x, y = offset[:2]
     z = offset[2] if len(offset) > 2 else 0.0
     return middle + np.array([x * np.cos(yaw) - y * np.sin(yaw), x * np.sin(yaw) + y * np.cos(yaw), z])
 

@@ -330,7 +330,7 @@ def _set(raw: dict[str, Any], key: str, value: Any) -> None:
         elif isinstance(here, dict):
             here = here.setdefault(part, {})
         else:
-            raise SceneError(f"{key}: '{part}' is not a table")
+            raise SceneError(f"{key}: '{part}' cannot be set inside a plain value")
     if isinstance(here, list):
         here[_index(here, last, key)] = value
     elif isinstance(here, dict):
@@ -360,7 +360,15 @@ def _explain(error: ValidationError) -> str:
     """The first problem of a validation as: key path, what was given, what is allowed."""
     problems = error.errors()
     # branches of a union that were not meant also complain: the deepest complaint is the telling one
-    first = max(problems, key=lambda p: (p["type"] == "extra_forbidden", len(p["loc"])))
+    # (and a table was never meant as a word)
+    first = max(
+        problems,
+        key=lambda p: (
+            p["type"] == "extra_forbidden",
+            len(p["loc"]),
+            p["type"] != "literal_error" or not isinstance(p["input"], dict),
+        ),
+    )
     path = [
         p for p in first["loc"] if not (isinstance(p, str) and p.startswith(("literal[", "tuple[", "WhenSpec", "function-")))
     ]

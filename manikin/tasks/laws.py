@@ -194,7 +194,7 @@ class Nearest:
     source: PoseSource
     frequency: float = 1.2
     smoothing: float = 0.05
-    ease: float = 0.3
+    ease: float = 0.45
     lead: float = 0.7
     every: float = 0.008
     found: Array | None = None

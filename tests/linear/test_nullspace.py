@@ -135,7 +135,7 @@ def test_weights_decide_within_a_level():
     wanted = np.array([1.0, 3.0])
     for weights, expected in (((1.0, 1.0), 2.0), ((1.0, 0.1), 1.02), ((0.1, 1.0), 2.98)):
         basis, motion = fresh()
-        solve_level(row, wanted, np.array(weights), motion, basis, 0, 1e-3, True)
+        solve_level(row, wanted, np.array(weights), motion, basis, 0, 1e-3, motion.copy(), 0)
         assert motion[0] == pytest.approx(expected, abs=0.01)
 
 
