@@ -1,0 +1,46 @@
+"""The public names: all there, each with one home and a description."""
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+import manikin as mk
+
+
+def test_all_is_what_dir_shows() -> None:
+    assert sorted(mk.__all__) == dir(mk)
+    assert len(set(mk.__all__)) == len(mk.__all__)
+
+
+@pytest.mark.parametrize("name", mk.__all__)
+def test_every_name_resolves_and_is_described(name: str) -> None:
+    value = getattr(mk, name)
+    if name == "__version__":
+        assert value.count(".") == 2
+        return
+    assert value.__name__ == name
+    # dataclasses and named tuples write a doc of their own when nobody else does
+    assert value.__doc__
+    assert not value.__doc__.startswith(f"{name}(")
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    tree = ast.parse(Path(mk.__file__).read_text(encoding="utf-8"))
+    block = next(n for n in tree.body if isinstance(n, ast.If))
+    typed = {alias.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert typed == mk._PUBLIC
+
+
+def test_a_module_never_hides_a_name() -> None:
+    """Importing manikin.x sets the attribute x of the package."""
+    here = Path(mk.__file__).parent
+    assert not {p.stem for p in here.iterdir()} & set(mk.__all__) - {"__version__"}
+    importlib.import_module("manikin.loop")
+    assert callable(mk.run)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(AttributeError, match="nonsense"):
+        mk.nonsense  # noqa: B018

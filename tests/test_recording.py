@@ -1,0 +1,213 @@
+"""The recording: its contract, and a replay written here from the contract alone, with plain MuJoCo."""
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+import manikin as mk
+from manikin.recording import TASK_FIELDS
+from manikin.scenes.scripts import Steps
+
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+MakeScene = Callable[..., mk.Scene]
+
+
+@pytest.fixture(scope="module")
+def file(lift: mk.Take, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The lift as a stranger finds it on disk."""
+    path = tmp_path_factory.mktemp("recording") / "lift.npz"
+    mk.save(lift, path)
+    with np.load(path) as data:
+        return dict(data)
+
+
+def replay_by_hand(file: dict[str, Any], key: int = 0) -> np.ndarray:
+    """Positions at the recorded frames, from the contract: state, then eq, ctrl and xfrc of each step, then mj_step."""
+    model = mujoco.MjModel.from_xml_string(str(file["mjcf"]))
+    data = mujoco.MjData(model)
+    start = int(file["key_step"][key])
+    mujoco.mj_setState(model, data, file["key_state"][key], STATE)
+    for row in file["eq"][file["eq"][:, 0] < start]:
+        data.eq_active[int(row[1])], model.eq_data[int(row[1]), :12] = row[2], row[3:]
+    out = np.full_like(file["qpos"], np.nan)
+    for k in range(start, len(file["ctrl"]) + 1):
+        out[file["step"] == k] = data.qpos
+        if k == len(file["ctrl"]):
+            break
+        for row in file["eq"][file["eq"][:, 0] == k]:
+            data.eq_active[int(row[1])], model.eq_data[int(row[1]), :12] = row[2], row[3:]
+        data.xfrc_applied[:] = 0
+        for row in file["xfrc"][file["xfrc"][:, 0] == k]:
+            data.xfrc_applied[int(row[1])] += row[2:]
+        data.ctrl[:] = file["ctrl"][k]
+        mujoco.mj_step(model, data)
+    return out
+
+
+def test_the_contract(file: dict[str, Any]) -> None:
+    model = mujoco.MjModel.from_xml_string(str(file["mjcf"]))
+    meta = json.loads(str(file["meta"]))
+    keys = {"scene", "version", "seed", "timestep", "fps", "controller", "driven", "changes", "inputs"}
+    assert keys <= meta.keys()
+    frames, steps, size = len(file["time"]), round(4.5 / meta["timestep"]), mujoco.mj_stateSize(model, STATE)
+    shapes = {
+        "initial": (size,), "key_step": (len(file["key_step"]),), "key_state": (len(file["key_step"]), size),
+        "time": (frames,), "step": (frames,), "qpos": (frames, model.nq), "qvel": (frames, model.nv),
+        "contact_force": (frames, model.nbody, 3), "ctrl": (steps, model.nu), "xfrc": (0, 8), "eq": (len(file["eq"]), 15),
+    }  # fmt: skip
+    tasks = {f"task/{t}/{f}": (frames,) for t in meta_tasks(meta) for f in TASK_FIELDS}
+    assert {k: v.shape for k, v in file.items() if k not in ("mjcf", "meta")} == shapes | tasks
+    whole = {k for k, v in file.items() if v.dtype == np.int64}
+    assert whole == {"step", "key_step"}
+    assert all(v.dtype == np.float64 for k, v in file.items() if k not in whole | {"mjcf", "meta"})
+
+
+def meta_tasks(meta: dict[str, Any]) -> list[str]:
+    return list(tomllib.loads(meta["scene"])["tasks"])
+
+
+def test_frames_are_even_and_the_first_is_the_initial_state(file: dict[str, Any]) -> None:
+    meta = json.loads(str(file["meta"]))
+    assert file["step"][0] == 0
+    assert np.allclose(file["time"], file["step"] * meta["timestep"], rtol=0, atol=1e-9)
+    assert np.allclose(file["time"], np.arange(len(file["time"])) / meta["fps"], rtol=0, atol=meta["timestep"] / 2 + 1e-9)
+    model = mujoco.MjModel.from_xml_string(str(file["mjcf"]))
+    data = mujoco.MjData(model)
+    mujoco.mj_setState(model, data, file["initial"], STATE)
+    assert (data.qpos == file["qpos"][0]).all()
+    assert (data.qvel == file["qvel"][0]).all()
+
+
+def test_key_states_come_at_least_once_a_second(file: dict[str, Any]) -> None:
+    times = file["key_step"] * 0.002
+    assert times[0] == 0
+    assert (file["key_state"][0] == file["initial"]).all()
+    assert np.diff(np.append(times, file["time"][-1])).max() <= 1.0
+
+
+def test_the_root_has_no_actuator(file: dict[str, Any]) -> None:
+    model = mujoco.MjModel.from_xml_string(str(file["mjcf"]))
+    driven = model.actuator_trnid[:, 0]
+    assert (model.jnt_type[driven] == mujoco.mjtJoint.mjJNT_HINGE).all()
+    assert len(set(driven)) == model.nu == 41
+
+
+def test_plain_mujoco_replays_it(file: dict[str, Any]) -> None:
+    grips = file["eq"][file["eq"][:, 0] > 0]
+    # both hands took the box on the way, so the replay went through a grasp
+    assert len(grips) == 2
+    assert np.abs(replay_by_hand(file) - file["qpos"]).max() <= 1e-9
+
+
+def test_a_replay_may_begin_at_any_key_state(file: dict[str, Any]) -> None:
+    key = int(np.searchsorted(file["key_step"], file["eq"][:, 0].max(), side="right"))
+    assert key < len(file["key_step"])
+    later = file["step"] >= file["key_step"][key]
+    assert np.abs(replay_by_hand(file, key) - file["qpos"])[later].max() <= 1e-9
+
+
+def test_our_replay_agrees_and_watches_every_step(lift: mk.Take) -> None:
+    seen: list[int] = []
+    result = mk.replay(lift.recording, lambda step, model, data: seen.append(step))
+    assert result.difference <= 1e-9
+    assert seen == list(range(result.steps + 1))
+
+
+def test_the_file_holds_the_recording(lift: mk.Take, tmp_path: Path) -> None:
+    mk.save(lift, tmp_path / "a.npz")
+    back = mk.load_recording(tmp_path / "a.npz")
+    back.save(tmp_path / "b.npz")
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    assert back.meta == lift.recording.meta
+    assert back.tasks.keys() == lift.recording.tasks.keys()
+    assert (back.qpos == lift.recording.qpos).all()
+
+
+def test_task_names_may_hold_slashes(stand: MakeScene, tmp_path: Path) -> None:
+    take = mk.run(stand(**{"tasks.a/b": {"measure": "com", "law": "hold"}}), seconds=0.02)
+    mk.save(take, tmp_path / "a.npz")
+    assert mk.load_recording(tmp_path / "a.npz").tasks.keys() == {"posture", "a/b"}
+
+
+def test_same_seed_same_bytes(stand: MakeScene, tmp_path: Path) -> None:
+    for name in "ab":
+        take = mk.run(stand(), seed=5)
+        for kind in ("npz", "glb", "csv"):
+            mk.save(take, tmp_path / f"{name}.{kind}")
+    for kind in ("npz", "glb", "csv"):
+        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes(), kind
+    mk.save(mk.run(stand(), seed=6), tmp_path / "c.npz")
+    assert (tmp_path / "c.npz").read_bytes() != (tmp_path / "a.npz").read_bytes()
+
+
+def test_the_feet_carry_the_body(stand: MakeScene) -> None:
+    recording = mk.run(stand(**{"character.mass": 60.0}), seconds=1.0).recording
+    model = mujoco.MjModel.from_xml_string(recording.mjcf)
+    feet = [model.body(name).id for name in recording.meta["feet"]]
+    later = recording.time > 0.5
+    total = recording.contact_force[later][:, feet].sum(axis=1).mean(axis=0)
+    assert total[2] == pytest.approx(60.0 * 9.81, rel=0.02)
+    assert np.abs(total[:2]).max() < 0.02 * total[2]
+    # the ball lies on the floor, and nothing else is touched
+    ball = model.body("ball").id
+    assert recording.contact_force[later, ball, 2].mean() == pytest.approx(9.81, rel=0.02)
+    others = [b for b in range(1, model.nbody) if b not in (*feet, ball)]
+    assert not recording.contact_force[:, others].any()
+
+
+def test_pushes_are_recorded_and_replay(stand: MakeScene, tmp_path: Path) -> None:
+    def finish(inputs: list[mk.Push]) -> mk.Recording:
+        run = mk.build_run(stand())
+        run.advance(20)
+        run.advance(30, inputs)
+        run.advance(30)
+        assert run.recorder is not None
+        return run.recorder.finish()
+
+    force, torque = np.array([60.0, -10.0, 5.0]), np.array([0.0, 3.0, 0.0])
+    pushed, free = finish([mk.Push("thorax", force, torque), mk.Push("ball", -force)]), finish([])
+    assert len(free.xfrc) == 0
+    assert pushed.xfrc[:, 0].tolist() == sorted([*range(20, 50)] * 2)
+    assert (pushed.xfrc[0, 2:] == [*force, *torque]).all()
+    assert np.abs(pushed.qpos[-1] - free.qpos[-1]).max() > 1e-3
+    pushed.save(tmp_path / "pushed.npz")
+    with np.load(tmp_path / "pushed.npz") as data:
+        file = dict(data)
+    assert np.abs(replay_by_hand(file) - file["qpos"]).max() <= 1e-9
+    file["xfrc"] = file["xfrc"][:-1]
+    assert np.abs(replay_by_hand(file) - file["qpos"]).max() > 1e-9
+
+
+def began(run: mk.Run) -> list[str]:
+    assert isinstance(run.script, Steps)
+    return run.script.began
+
+
+def advance_until(run: mk.Run, step: str) -> None:
+    for _ in range(300):
+        if step in began(run):
+            return
+        run.advance(10)
+    raise AssertionError(f"step {step} never began")
+
+
+def test_a_branch_runs_ahead_and_is_what_then_happens() -> None:
+    run = mk.build_run(mk.load_scene("lift"))
+    advance_until(run, "touch")
+    before = run.world.full_state()
+    tasks = [(t.active, t.goal, t.error) for t in run.tasks]
+    ahead = run.branch()
+    # the branch grasps the box; the original does not know
+    advance_until(ahead, "lift")
+    ahead.advance(50)
+    assert (run.world.full_state() == before).all()
+    assert [(t.active, t.goal, t.error) for t in run.tasks] == tasks
+    run.advance(ahead.world.steps - run.world.steps)
+    assert (run.world.full_state() == ahead.world.full_state()).all()
+    assert began(run) == began(ahead)
