@@ -42,16 +42,29 @@ def run(
     work = build_run(scene)
     if started is not None:
         started()
-    begin = time.perf_counter()
+    clock = _Clock()
     interrupted = ""
     total = round(scene.seconds / scene.timestep)
     try:
+        # the first step may compile kernels: it does not count as simulating
+        work.advance(1)
+        clock = _Clock(work.world.time)
         _advance(work, total, progress)
     except KeyboardInterrupt:
         interrupted = f"interrupted at {work.world.time:.2f} s"
     except RunError as error:
-        raise Failed(str(error), _take(work, str(error), begin)) from error
-    return _take(work, interrupted, begin)
+        raise Failed(str(error), _take(work, str(error), clock)) from error
+    return _take(work, interrupted, clock)
+
+
+class _Clock:
+    """Simulated against real time since a moment."""
+
+    def __init__(self, simulated: float = 0.0) -> None:
+        self.simulated, self.real = simulated, time.perf_counter()
+
+    def factor(self, now: float) -> float:
+        return (now - self.simulated) / max(time.perf_counter() - self.real, 1e-9)
 
 
 def _advance(work: Run, total: int, progress: Progress | None) -> None:
@@ -64,9 +77,9 @@ def _advance(work: Run, total: int, progress: Progress | None) -> None:
         progress(1.0)
 
 
-def _take(work: Run, trouble: str, begin: float) -> Take:
+def _take(work: Run, trouble: str, clock: _Clock) -> Take:
     """Finish the recording with what became of the job."""
-    elapsed = max(time.perf_counter() - begin, 1e-9)
+    factor = clock.factor(work.world.time)
     script = work.script
     reason = trouble or script.failed or ""
     if not reason and isinstance(script, Steps) and not script.finished:
@@ -74,4 +87,4 @@ def _take(work: Run, trouble: str, begin: float) -> Take:
     assert work.recorder is not None
     work.recorder.meta |= {"ok": not reason, "reason": reason}
     recording: Recording = work.recorder.finish()
-    return Take(recording, make_report(recording, work.world.time / elapsed))
+    return Take(recording, make_report(recording, factor))

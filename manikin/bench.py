@@ -123,7 +123,12 @@ def mink_seconds() -> float | None:
     configuration = mink.Configuration(world.model, world.data.qpos.copy())
     frames = [
         mink.FrameTask(name, "site", position_cost=cost, orientation_cost=turn)
-        for name, cost, turn in (("foot_l", 100.0, 100.0), ("foot_r", 100.0, 100.0), ("hand_l", 10.0, 0.0), ("hand_r", 10.0, 0.0))
+        for name, cost, turn in (
+            ("foot_l", 100.0, 100.0),
+            ("foot_r", 100.0, 100.0),
+            ("hand_l", 10.0, 0.0),
+            ("hand_r", 10.0, 0.0),
+        )
     ]
     centre, posture = mink.ComTask(cost=1.0), mink.PostureTask(world.model, cost=0.1)
     tasks = [*frames, centre, posture]

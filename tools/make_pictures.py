@@ -48,8 +48,8 @@ def story(recording: Recording) -> list[tuple[str, int]]:
     return [
         (name, int(np.abs(time - t).argmin()))
         for name, t in (
-            ("stand", 0.0), ("reach", 0.5 * began["touch"]), ("take hold", began["lift"]), ("halfway up", up), ("top", began["lower"]),
-            ("halfway down", down), ("set down", began["let_go"]), ("stand again", float(time[-1])),
+            ("stand", 0.0), ("reach", 0.5 * began["touch"]), ("take hold", began["lift"]), ("halfway up", up),
+            ("top", began["lower"]), ("halfway down", down), ("set down", began["let_go"]), ("stand again", float(time[-1])),
         )
     ]  # fmt: skip
 

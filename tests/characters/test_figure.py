@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from manikin.characters import figure
 from manikin.characters.body_plan import Segment, girth, skeleton
 from manikin.characters.figure import Shell, shells
-from manikin.palette import MATERIALS
 from manikin.characters.figure_parts import Part, build, parts
 from manikin.characters.sdf import gradient
 from manikin.errors import InputError
+from manikin.palette import MATERIALS
 
 Array = NDArray[np.float64]
 

@@ -62,7 +62,9 @@ def tasks_of(world: World, rng: np.random.Generator, scale: float = 1.0) -> list
         Task("chest", chest, Stabilize(1.0), 0, goal=Fixed(chest.evaluate(world.dynamics()).value)),
         Task("turn", turn, Stabilize(1.0), 0, goal=Fixed(turn.evaluate(world.dynamics()).value)),
         Task("hands", points, Stabilize(1.0), 1, goal=Fixed(now + scale * 0.1 * rng.standard_normal(6))),
-        Task("gaze", Direction(world.body("head"), np.array([1.0, 0, 0])), Stabilize(1.0), 2, goal=Fixed(rng.standard_normal(3))),
+        Task(
+            "gaze", Direction(world.body("head"), np.array([1.0, 0, 0])), Stabilize(1.0), 2, goal=Fixed(rng.standard_normal(3))
+        ),
         Task("com", CentreOfMass(mass, 0 * mass), Stabilize(0.8), 3, goal=Fixed(0.1 * scale * rng.standard_normal(2))),
         Task("joints", joints, Stabilize(2.0), 4, goal=Fixed(scale * rng.standard_normal(3))),
         Task("posture", posture_of(world, character), Stabilize(1.2), 5, goal=Fixed(scale * rng.standard_normal(41))),

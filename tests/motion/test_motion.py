@@ -68,7 +68,9 @@ def test_blend_is_smooth_where_raw_nearest_jumps(searched):
 def test_keyframed_clip_plants_the_feet():
     character = human(skin=False)
     w = World(stage("clip", [character], {}))
-    clip = make_clip(w, character, [Key(0.0, {"shank_flexion": 10}), Key(0.5, {"shank_flexion": 80, "thigh_flexion": 70})], 20.0, Stance())
+    clip = make_clip(
+        w, character, [Key(0.0, {"shank_flexion": 10}), Key(0.5, {"shank_flexion": 80, "thigh_flexion": 70})], 20.0, Stance()
+    )
     assert len(clip.qpos) == 11
     feet = []
     for frame in range(11):
@@ -80,7 +82,13 @@ def test_keyframed_clip_plants_the_feet():
 
 
 def test_names_without_a_side_mean_both():
-    assert both_sides({"shank_flexion": 3, "lumbar_flexion": 2}) == {"shank_l_flexion": 3, "shank_r_flexion": 3, "lumbar_flexion": 2}
+    assert both_sides({"shank_flexion": 3, "lumbar_flexion": 2}) == {
+        "shank_l_flexion": 3,
+        "shank_r_flexion": 3,
+        "lumbar_flexion": 2,
+    }
     character = human(skin=False)
     with pytest.raises(ValueError, match="no such joints"):
-        make_clip(World(stage("clip", [character], {})), character, [Key(0.0, {"knee_flexion": 3}), Key(1.0, {})], 10.0, Stance())
+        make_clip(
+            World(stage("clip", [character], {})), character, [Key(0.0, {"knee_flexion": 3}), Key(1.0, {})], 10.0, Stance()
+        )

@@ -44,8 +44,8 @@ def test_momentum_in_flight():
 
 
 def test_pendulum_period():
-    xml = """<mujoco><option timestep="0.001" integrator="implicitfast"/><worldbody><body name="bob"><joint name="pin" axis="0 1 0"/>
-    <geom type="sphere" size="0.001" mass="1" pos="0 0 -0.5"/></body></worldbody></mujoco>"""
+    xml = """<mujoco><option timestep="0.001" integrator="implicitfast"/><worldbody><body name="bob">
+    <joint name="pin" axis="0 1 0"/><geom type="sphere" size="0.001" mass="1" pos="0 0 -0.5"/></body></worldbody></mujoco>"""
     w = World(xml)
     w.data.qpos[0] = 0.05
     w.forward()
