@@ -6,7 +6,6 @@ from collections.abc import Callable
 import mujoco
 import numpy as np
 
-from manikin.api import run
 from manikin.characters.human import human
 from manikin.clips.clip import load_clip
 from manikin.controllers.prioritized import Prioritized
@@ -14,6 +13,7 @@ from manikin.errors import InputError, did_you_mean
 from manikin.motion.keyframes import posture_of
 from manikin.physics.attach import hold_still
 from manikin.physics.world import INTEGRATION, World
+from manikin.scenes.build import build_run
 from manikin.scenes.scene import load_scene
 from manikin.scenes.stage import stage
 from manikin.tasks.goals import Fixed
@@ -144,15 +144,24 @@ def mink_seconds() -> float | None:
     return median_seconds(solve, 400)
 
 
+def realtime_factor() -> float:
+    """Simulated against real time of the whole lift, control at 500 Hz and recording included: median of tenths of a second."""
+    work = build_run(load_scene("lift"))
+    work.advance(1)
+    factors = []
+    while not work.script.done:
+        began, real = work.world.time, time.perf_counter()
+        work.advance(50)
+        factors.append((work.world.time - began) / (time.perf_counter() - real))
+    return float(np.median(factors[:-1]))
+
+
 def bench_abe2006() -> Figures:
     """Prioritized control against physics, against a peer, and against the clock."""
     step, control, peer = step_seconds(), control_seconds(), mink_seconds()
-    scene = load_scene("lift")
-    run(scene, seconds=0.2)
-    take = run(scene)
     out = {
         "control_over_mj_step": round(control / step, 3),
-        "realtime_factor_500hz": round(float(take.report["realtime_factor"]), 3),
+        "realtime_factor_500hz": round(realtime_factor(), 3),
         "updates_per_second": round(1 / control, 1),
         "document_updates_per_second": 60.0,
         "mj_step_ms": round(step * 1e3, 4),

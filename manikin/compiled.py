@@ -43,10 +43,15 @@ def _forget_old(folder: Path) -> None:
 def kernel(function: F) -> F:
     """Compile a function of arrays and numbers when it is first called, and remember it on disk.
 
-    Kernels are inlined into those that call them: a called kernel exists in several copies, rounded differently, and which
-    one runs would depend on whether it was compiled just now or read from the cache.
+    Kernels are inlined into those that call them. Otherwise a kernel that several others call would exist in several
+    copies, rounded differently, and which one runs would depend on whether it was compiled just now or read from the cache.
     """
     return numba.njit(cache=True, fastmath=_FAST, forceinline=True)(function)
+
+
+def routine(function: F) -> F:
+    """As kernel, but not inlined: for large functions that one kernel alone calls, which keeps the code small."""
+    return numba.njit(cache=True, fastmath=_FAST)(function)
 
 
 if not os.environ.get("NUMBA_CACHE_DIR"):

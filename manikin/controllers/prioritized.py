@@ -16,10 +16,11 @@ from manikin.linear.nullspace import solve_levels
 from manikin.physics.response import Response, half_solve, torques
 from manikin.physics.world import Control, TaskReport, World
 from manikin.tasks.limits import Bounds, JointLimits, Limit, clamp_force
-from manikin.tasks.measures import Posture
+from manikin.tasks.measures import Measured, Posture
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
+_NOTHING = np.zeros(0)
 
 
 class Solution(NamedTuple):
@@ -89,8 +90,10 @@ class Prioritized:
             return _no_rows(world.model.nv), np.zeros(0)
         measure = task.measure
         assert isinstance(measure, Posture)
-        wanted = task.wanted(world, measure.evaluate(world.dynamics()), dt)
-        return response.rows_of_dofs(measure.dofs), wanted
+        # its rows are known: a law needs value and rate only
+        rows = response.rows_of_dofs(measure.dofs)
+        now = Measured(*measure.angles(world.dynamics()), rows, _NOTHING)
+        return rows, task.wanted(world, now, dt)
 
 
 @kernel

@@ -9,7 +9,7 @@ null space is built at machine precision, so that what a level gives up is never
 import numpy as np
 from numpy.typing import NDArray
 
-from manikin.compiled import kernel
+from manikin.compiled import kernel, routine
 
 Array = NDArray[np.float64]
 
@@ -164,7 +164,7 @@ def apply_inverse(inverse: Array, gap: Array) -> Array:
     return out
 
 
-@kernel
+@routine
 def soft_solve(gram: Array, gap: Array, soft: float) -> Array:
     """gram^+ gap with directions weaker than `soft` damped."""
     regular, inverse = inverse_factor(gram, soft * soft)
@@ -183,7 +183,7 @@ def soft_solve(gram: Array, gap: Array, soft: float) -> Array:
     return answer
 
 
-@kernel
+@routine
 def solve_level(
     rows: Array, wanted: Array, weights: Array, motion: Array, basis: Array, count: int, soft: float,
     known: Array, known_count: int,
@@ -227,7 +227,7 @@ def solve_level(
     return claim(left, basis, count)
 
 
-@kernel
+@routine
 def follow_joints(
     rows: Array, wanted: Array, motion: Array, basis: Array, count: int, known: Array, known_count: int
 ) -> None:  # fmt: skip
@@ -253,7 +253,7 @@ def follow_joints(
         motion[i] += step[i]
 
 
-@kernel
+@routine
 def _crossed(joint_rows: Array, motion: Array, low: Array, high: Array, held: NDArray[np.bool_]) -> tuple[int, float]:
     """The joint whose acceleration is furthest beyond its bounds and is not held yet, and the bound; -1 if none."""
     worst, joint, bound = 1e-6, -1, 0.0
@@ -268,7 +268,7 @@ def _crossed(joint_rows: Array, motion: Array, low: Array, high: Array, held: ND
     return joint, bound
 
 
-@kernel
+@routine
 def solve_levels(
     rows: Array, wanted: Array, weights: Array, starts: NDArray[np.int64], rest_rows: Array, rest_wanted: Array,
     joint_rows: Array, low: Array, high: Array, fixed: Array, fixed_count: int, fixed_motion: Array,

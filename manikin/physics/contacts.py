@@ -57,10 +57,11 @@ def body_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
         wrench = np.zeros((data.ncon, 6))
         for k in range(data.ncon):
             mujoco.mj_contactForce(model, data, k, wrench[k])
-        force = np.einsum("nij,ni->nj", data.contact.frame.reshape(-1, 3, 3), wrench[:, :3])
-        one, two = model.geom_bodyid[data.contact.geom].T
-        np.subtract.at(out, one, force)
-        np.add.at(out, two, force)
+        axes, pairs = data.contact.frame.reshape(-1, 3, 3), model.geom_bodyid[data.contact.geom]
+        for k, (one, two) in enumerate(pairs):
+            force = wrench[k, :3] @ axes[k]
+            out[one] -= force
+            out[two] += force
     for e, rows in _weld_rows(model, data):
         one, two = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
         if one == 0 or two == 0:
@@ -71,10 +72,13 @@ def body_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
 
 def _weld_rows(model: mujoco.MjModel, data: mujoco.MjData) -> list[tuple[int, NDArray[np.int64]]]:
     """(equality, its six constraint rows) of each active weld. The first three rows are a plain force at the anchor."""
-    rows = np.flatnonzero(data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY)
-    ids = data.efc_id[rows]
-    welds = model.eq_type == mujoco.mjtEq.mjEQ_WELD
-    return [(int(e), rows[ids == e]) for e in np.unique(ids) if welds[e]]
+    # equality rows come first, in the order of the equalities
+    ids = data.efc_id[: data.ne]
+    out = []
+    for e in np.flatnonzero(data.eq_active):
+        if model.eq_type[e] == mujoco.mjtEq.mjEQ_WELD:
+            out.append((int(e), np.flatnonzero(ids == e)))
+    return out
 
 
 def centre_of_pressure(model: mujoco.MjModel, data: mujoco.MjData, bodies: list[int]) -> tuple[Array, float]:

@@ -211,6 +211,8 @@ class Dynamics:
         self._site_body = model.site_bodyid.copy()
         self._mass = model.body_mass
         self._eq_data = model.eq_data
+        self._qfrc_bias, self._qfrc_passive, self._eq_active = data.qfrc_bias, data.qfrc_passive, data.eq_active
+        self.factor, self.factor_diagonal = data.qLD, data.qLDiagInv
         self.sparsity = (model.M_rowadr.copy(), model.M_rownnz.copy(), model.M_colind.copy())
         self._last_dof = self._find_last_dofs()
         self._cacc = np.zeros((model.nbody, 6))
@@ -324,7 +326,7 @@ class Dynamics:
     def forces(self) -> Array:
         """h (nv,): gravity, centrifugal and Coriolis forces minus passive ones (joint springs and dampers) and those felt
         on held props from outside."""
-        return self.data.qfrc_bias - self.data.qfrc_passive - self.external
+        return self._qfrc_bias - self._qfrc_passive - self.external
 
     def constraint_rows(self, layout: Structure) -> tuple[Array, Array]:
         """L (m, nv) and its bias (m,): every admissible motion has L qacc + bias = 0."""
@@ -336,7 +338,7 @@ class Dynamics:
     def response(self) -> Response:
         """How the world answers to control: computed once per state."""
         if self._response is None:
-            active = self.data.eq_active
+            active = self._eq_active
             if self._layout is None or self._layout.active != active.tobytes():
                 self._layout = structure(self.model, active)
             self._response = Response(self, self._layout)

@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from manikin.compiled import kernel
+from manikin.compiled import kernel, routine
 from manikin.linear.nullspace import cholesky, dot, project, require, substitute
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def constraint_rows(
     return rows, bias
 
 
-@kernel
+@routine
 def _passive_motions(L: Array, passive: Ints) -> Array:
     """Motions (k, p) of the unactuated DOFs that all constraints allow with every actuated joint held still."""
     p = passive.shape[0]
@@ -220,7 +220,7 @@ def _prepare(
     return basis, constrained, used, motion, limp, joints
 
 
-@kernel
+@routine
 def _passive_least_force(L: Array, weights: Array, passive: Ints, wanted: Array) -> Array:
     """The smallest constraint forces (weighted) with L_passive^T lambda = wanted."""
     p, m = passive.shape[0], L.shape[0]
@@ -257,7 +257,7 @@ def _passive_least_force(L: Array, weights: Array, passive: Ints, wanted: Array)
     return out
 
 
-@kernel
+@routine
 def torques(
     z: Array, h: Array, L: Array, weights: Array, actuated: Ints, passive: Ints,
     LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
@@ -334,9 +334,8 @@ class Response:
     """The affine maps at one state; see the module's docstring."""
 
     def __init__(self, dynamics: "Dynamics", layout: Structure) -> None:
-        data = dynamics.data
         self.layout = layout
-        self._factor = (data.qLD, np.sqrt(data.qLDiagInv), *dynamics.sparsity)
+        self._factor = (dynamics.factor, np.sqrt(dynamics.factor_diagonal), *dynamics.sparsity)
         self.h = dynamics.forces()
         self.L, self.L_bias = dynamics.constraint_rows(layout)
         (self.basis, self.constrained, self.decided, self.motion, self.limp, self.joint_rows) = _prepare(

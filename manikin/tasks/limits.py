@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from manikin.compiled import kernel
+from manikin.compiled import kernel, routine
 from manikin.linear.nullspace import apply_inverse, dot, inverse_factor, project
 from manikin.physics.dynamics import Dynamics
 from manikin.physics.response import actuated_dofs
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 SINGULAR = 1e-6
 
 
-@kernel
+@routine
 def _forces(inverse: Array, one: Array, two: Array) -> tuple[Array, Array]:
     """Forces that cause accelerations `one` and `two`. Two hands on one thing leave a zero eigenvalue: it is left out."""
     k = one.shape[0]
@@ -47,7 +47,7 @@ def _forces(inverse: Array, one: Array, two: Array) -> tuple[Array, Array]:
     return first, second
 
 
-@kernel
+@routine
 def clamp_force(
     rows: Array, wanted: Array, basis: Array, constrained: int, limp: Array, most: float, block: int
 ) -> tuple[Array, float]:  # fmt: skip

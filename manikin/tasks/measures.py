@@ -223,7 +223,11 @@ class Posture:
         k = len(self.dofs)
         jacobian = np.zeros((k, dynamics.nv))
         jacobian[np.arange(k), self.dofs] = 1.0
-        return Measured(dynamics.qpos[self.qpos], dynamics.qvel[self.dofs], jacobian, np.zeros(k))
+        return Measured(*self.angles(dynamics), jacobian, np.zeros(k))
+
+    def angles(self, dynamics: Dynamics) -> tuple[Array, Array]:
+        """Value and rate alone."""
+        return dynamics.qpos[self.qpos], dynamics.qvel[self.dofs]
 
     def error(self, value: Array, goal: Array) -> Array:
         return goal - value
