@@ -1,6 +1,7 @@
 """The command line: list, run, check, bench. Exit 0: it ran; 2: bad input, in one line; 1: the run failed."""
 
 import contextlib
+import gc
 import json
 import os
 import sys
@@ -128,6 +129,8 @@ def run(
     from manikin.api import Failed
     from manikin.api import run as perform
 
+    # the libraries stay: no need for the collector to look at them again and again
+    gc.freeze()
     failure = ""
     with _bar(f"simulating {checked.name}") as progress:
         try:
@@ -204,6 +207,7 @@ def bench(
         os.environ.setdefault(variable, "1")
     from manikin.bench import run_bench
 
+    gc.freeze()
     with _bar("measuring") as progress:
         figures = run_bench(name, progress)
     for key, value in figures.items():

@@ -62,11 +62,13 @@ def body_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
             force = wrench[k, :3] @ axes[k]
             out[one] -= force
             out[two] += force
-    for e, rows in _weld_rows(model, data):
-        one, two = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
-        if one == 0 or two == 0:
-            force = data.efc_force[rows[:3]]
-            out[max(one, two)] += force if two == 0 else -force
+    if data.ne:
+        force = data.efc_force
+        for e, rows in _weld_rows(model, data):
+            one, two = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+            if one == 0 or two == 0:
+                pull = force[rows[:3]]
+                out[max(one, two)] += pull if two == 0 else -pull
     return out
 
 

@@ -202,13 +202,11 @@ class Dynamics:
         self.qpos, self.qvel = data.qpos, data.qvel
         self._cdof, self._cdof_dot, self._cvel = data.cdof, data.cdof_dot, data.cvel
         self.xpos, self.xmat, self.xquat, self._xipos = data.xpos, data.xmat, data.xquat, data.xipos
-        self._site_xpos = data.site_xpos
         self._subtree_com = data.subtree_com
         self._root = model.body_rootid.copy()
         self._parent = model.body_parentid.copy()
         self._dof_start, self._dof_count = model.body_dofadr.copy(), model.body_dofnum.copy()
         self._dof_parent, self._dof_body = model.dof_parentid.copy(), model.dof_bodyid.copy()
-        self._site_body = model.site_bodyid.copy()
         self._mass = model.body_mass
         self._eq_data = model.eq_data
         self._qfrc_bias, self._qfrc_passive, self._eq_active = data.qfrc_bias, data.qfrc_passive, data.eq_active
@@ -243,22 +241,6 @@ class Dynamics:
         return int(self.model.nv)
 
     # --- kinematics
-
-    def site_point(self, site: int) -> Array:
-        return self._site_xpos[site].copy()
-
-    def site_body(self, site: int) -> int:
-        return int(self._site_body[site])
-
-    def body_point(self, body: int) -> Array:
-        return self.xpos[body].copy()
-
-    def body_quat(self, body: int) -> Array:
-        return self.xquat[body].copy()
-
-    def body_axes(self, body: int) -> Array:
-        """Rotation matrix (3, 3), body to world."""
-        return self.xmat[body].reshape(3, 3)
 
     def on_body(self, body: int, offsets: Array) -> Array:
         """World positions (3 n,) of points (n, 3) given in a body's frame."""
