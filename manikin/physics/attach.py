@@ -44,11 +44,12 @@ def grasp(world: World, hand: str, prop: str) -> None:
     """Weld a prop to a hand in their present relative pose."""
     e = _grip(world, hand, prop)
     body = world.body(prop)
-    if body not in held_bodies(world):
+    if body not in world.held:
         _first_feel(world, body)
     _weld_here(world, e, world.data.site_xpos[world.site(hand)].copy())
     world.data.eq_active[e] = 1
     world.switched.append(e)
+    world.find_held()
 
 
 def release(world: World, hand: str) -> None:
@@ -57,8 +58,9 @@ def release(world: World, hand: str) -> None:
         e = _grip(world, hand, prop)
         world.data.eq_active[e] = 0
         world.switched.append(e)
+        world.find_held()
         body = world.body(prop)
-        if body not in held_bodies(world):
+        if body not in world.held:
             world.dynamics().load[body] = 0.0
             world.dynamics().external[_free_dofs(world, body)] = 0.0
 
@@ -68,22 +70,20 @@ def held_by(world: World, hand: str) -> list[str]:
     return [prop for h, prop, e in world.grips if h == hand and world.data.eq_active[e]]
 
 
-def held_bodies(world: World) -> set[int]:
-    """All bodies that any hand holds now."""
-    if not world.data.eq_active[world.grip_numbers].any():
-        return set()
-    return {int(world.model.eq_obj2id[e]) for _, _, e in world.grips if world.data.eq_active[e]}
-
-
 def feel_loads(world: World) -> None:
     """Let characters feel what rests on something else: forces on held props from outside enter the dynamics.
 
     A box on the floor is lifted by taking over its weight, and set down by giving it back; the share that is carried
     also counts in the holder's balance (World.load).
     """
-    dynamics, model, data = world.dynamics(), world.model, world.data
-    held = held_bodies(world)
+    held = world.held
     if not held:
+        return
+    dynamics, model, data = world.dynamics(), world.model, world.data
+    if not data.ncon and not dynamics.external.any():
+        # in the air, and nothing of an earlier support is still felt
+        for body in held:
+            dynamics.load[body] = 1.0
         return
     trust = decay(TRUST_HALFLIFE, world.timestep)
     felt = _outside_forces(world, held) if data.ncon else {}

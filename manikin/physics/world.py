@@ -88,7 +88,8 @@ class World:
         # equalities switched since the recorder last looked
         self.switched: list[int] = []
         self.grips = self._find_grips()
-        self.grip_numbers = np.array([e for _, _, e in self.grips], np.int64)
+        # bodies that hands hold now; kept by attach.py
+        self.held: set[int] = set()
         self._dynamics = Dynamics(self.model, self.data)
         self.forward()
 
@@ -106,6 +107,10 @@ class World:
                 hand, prop = (mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_BODY, b) for b in bodies)
                 out.append((hand, prop, e))
         return out
+
+    def find_held(self) -> None:
+        """Note which bodies hands hold, after grips were switched."""
+        self.held = {int(self.model.eq_obj2id[e]) for _, _, e in self.grips if self.data.eq_active[e]}
 
     # --- names
 
@@ -209,6 +214,7 @@ class World:
     def restore(self, state: State) -> None:
         """Go back to a moment of this world."""
         mujoco.mj_setState(self.model, self.data, state.full, INTEGRATION)
+        self.find_held()
         self.forward()
 
     def branch(self) -> "World":
@@ -216,7 +222,7 @@ class World:
         other = object.__new__(World)
         other.mjcf, other.steps, other._fast_dof = self.mjcf, self.steps, self._fast_dof
         other.switched, other.torque_limits = list(self.switched), self.torque_limits
-        other.grips, other.grip_numbers = self.grips, self.grip_numbers
+        other.grips, other.held = self.grips, set(self.held)
         other.model = copy.copy(self.model)
         other.data = mujoco.MjData(other.model)
         mujoco.mj_copyData(other.data, other.model, self.data)
