@@ -12,8 +12,8 @@ LIBRARY = Path(__file__).parents[1] / "manikin" / "clips" / "library"
 
 # hinge angles [deg]; names without a side mean both sides
 STAND = {
-    "upper_arm_flexion": 6, "upper_arm_abduction": 7, "forearm_flexion": 16, "forearm_pronation": 15, "thigh_flexion": 4,
-    "thigh_abduction": 4, "thigh_rotation": -10, "shank_flexion": 8, "foot_flexion": 4, "lumbar_flexion": 2,
+    "upper_arm_flexion": 6, "upper_arm_abduction": 7, "forearm_flexion": 16, "forearm_pronation": 15, "thigh_flexion": 1,
+    "thigh_abduction": 4, "thigh_rotation": -10, "shank_flexion": 9, "foot_flexion": 8, "lumbar_flexion": 2,
     "head_flexion": 4,
 }  # fmt: skip
 KNEES = {

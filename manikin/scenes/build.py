@@ -25,7 +25,7 @@ from manikin.scenes.scene import CharacterSpec, GoalSpec, Scene, TaskSpec, TuneS
 from manikin.scenes.scripts import GoalMaker, Step, Steps
 from manikin.scenes.stage import PropShape, stage
 from manikin.spatial import quat_from_axis_angle, quat_multiply
-from manikin.tasks.goals import Fixed, Goal, OnBody, Path
+from manikin.tasks.goals import Braced, Fixed, Goal, OnBody, Path
 from manikin.tasks.laws import Hold, Law, Nearest, Reach, Stabilize, Track
 from manikin.tasks.limits import JointLimits
 from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Momentum, Orientation, Points, Posture
@@ -283,6 +283,10 @@ class _Where:
             count = len(measure.bodies) if isinstance(measure, Points) else 1
             if not isinstance(measure, Points | Look | CentreOfMass) or len(points) != count or points.shape[1] not in (2, 3):
                 raise self.wrong(f"{key}.at", f"needs {count} points [x, y, z] from the middle between the feet")
+            if isinstance(measure, CentreOfMass) and spec.brace:
+                return self._braced(world, actor, measure, spec.brace, points[0], key)
+            if spec.brace:
+                raise self.wrong(f"{key}.brace", "is for measure 'com'")
             axes = list(measure.axes) if isinstance(measure, CentreOfMass) else [0, 1, 2]
             return lambda w: Fixed(np.concatenate([_on_stance(w, actor, p)[axes] for p in points]))
         if spec.of is not None:
@@ -293,6 +297,18 @@ class _Where:
             return lambda w: OnBody(int(where.bodies[0]), where.offsets + offsets)
         value = self._numbers(measure, numbers.ravel() * scale, key)
         return lambda w: Fixed(value)
+
+    def _braced(
+        self, world: World, actor: Actor, measure: CentreOfMass, brace: dict[str, float], point: Array, key: str
+    ) -> GoalMaker:  # fmt: skip
+        ((name, share),) = brace.items()
+        if name not in self.scene.props or self.scene.props[name].fixed:
+            movable = [p for p, s in self.scene.props.items() if not s.fixed]
+            raise self.wrong(f"{key}.brace", f"no movable prop is called '{name}'{did_you_mean(name, movable)}")
+        body, axes = world.body(name), list(measure.axes)
+        load = measure.carried[body]
+        fraction = float(load / (measure.masses.sum() + load))
+        return lambda w: Braced(_on_stance(w, actor, point)[axes], measure.axes, body, fraction, share)
 
     def _numbers(self, measure: Measure, given: Array, key: str) -> Array:
         """Plain numbers in the measure's own form."""

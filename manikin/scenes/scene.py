@@ -88,6 +88,7 @@ class GoalSpec(Table):
     carry: a held prop whose middle shall come to `at`; the hands keep their places on it.
     path: rows [time, numbers...] to be tracked. clip, frame: a pose of a clip, for posture.
     scale: lengths are meant for a stature of 1.75 m and scale with the character.
+    brace: {prop = share}: stand back beforehand by a share of what the prop's weight will add, for com.
     """
 
     at: tuple[Finite, ...] | tuple[Vector, ...] | None = None
@@ -97,6 +98,7 @@ class GoalSpec(Table):
     clip: str | None = None
     frame: int = 0
     scale: bool = False
+    brace: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default={}, max_length=1)
 
     @model_validator(mode="after")
     def _one_kind(self) -> "GoalSpec":
@@ -105,6 +107,8 @@ class GoalSpec(Table):
             raise ValueError("a goal needs exactly one of at, path, clip")
         if (self.of or self.carry) and self.at is None:
             raise ValueError("of and carry go with at")
+        if self.brace and self.of != "feet":
+            raise ValueError("brace goes with of = \"feet\"")
         return self
 
 

@@ -53,6 +53,26 @@ class OnBody:
 
 
 @dataclass(frozen=True)
+class Braced:
+    """A place for the centre of mass that makes ready for a load: it stands back by a share of what the load will add.
+
+    A load of mass m at p brings the common centre forward by m / (M + m) (p - c). Whoever knows the weight leans back
+    before lifting; without that the pressure under the feet must run ahead of the load to push the body back under it.
+    What is carried already (World.load) counts in the measure, so no more is made ready for it.
+    """
+
+    place: Array  # (k,) along `axes`
+    axes: tuple[int, ...]
+    body: int
+    fraction: float  # m / (M + m)
+    share: float
+
+    def at(self, world: World, moving: bool = True) -> Aim:
+        ahead = world.data.xpos[self.body][list(self.axes)] - self.place
+        return Aim(self.place - self.share * self.fraction * (1.0 - world.load[self.body]) * ahead)
+
+
+@dataclass(frozen=True)
 class Path:
     """A smooth curve through timed keys: cubic Hermite with Catmull-Rom slopes, at rest beyond both ends."""
 

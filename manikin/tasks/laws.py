@@ -14,7 +14,7 @@ from manikin.compiled import kernel
 from manikin.physics.world import World
 from manikin.springs import gains, spring_to
 from manikin.tasks.goals import Aim
-from manikin.tasks.measures import Look, Measure, Measured, Orientation, Posture
+from manikin.tasks.measures import Direction, Look, Measure, Measured, Orientation, Posture
 
 Array = NDArray[np.float64]
 
@@ -90,28 +90,46 @@ class Stabilize:
     frequency: float = 1.0
     smoothing: float = 0.0
     reach: float | None = None
-    position: Array | None = None
+    position: Array | None = None  # the smoothed goal; of a direction, the part of its error that is not asked for yet
     speed: Array | None = None
+    asked: Array | None = None  # the error that the last command answered
+    asked_at: float = -np.inf
     moving: bool = False
+    fresh: bool = True
 
     def restart(self) -> None:
         """The smoothed goal carries on from where it is."""
+        self.fresh = True
 
     def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
         k, damping = gains(self.frequency)
         if aim is None:
             return Command(-damping * now.rate, 0.0)
-        goal = aim.value
-        # directions have no straight line to slide along: only their error is limited
-        if self.smoothing > 0 and goal.shape == now.value.shape and not isinstance(measure, Orientation | Look):
-            if self.position is None or self.speed is None:
-                self.position, self.speed = now.value.copy(), now.rate.copy()
-            self.position, self.speed = spring_to(self.position, self.speed, goal, self.smoothing, dt)
-            goal = self.position
-        error = measure.error(now.value, goal)
-        left = error if goal is aim.value else measure.error(now.value, aim.value)
+        left = measure.error(now.value, aim.value)
+        error = left if self.smoothing <= 0 else self._calmed(measure, now, left, aim.value, world.time, dt)
         reach = np.inf if self.reach is None else self.reach
         return Command(*pull(error, left, now.rate, k, damping, reach, measure.block))
+
+    def _calmed(self, measure: Measure, now: Measured, left: Array, goal: Array, time: float, dt: float) -> Array:
+        """The way to the smoothed goal."""
+        idle = time - self.asked_at > 1.5 * dt
+        self.asked_at = time
+        if idle or self.position is None or self.speed is None:
+            self.position = self.speed = None
+        if isinstance(measure, Orientation | Look | Direction):
+            # directions have no straight line to slide along: a new error is held back and fades in
+            if self.position is None or self.speed is None or self.asked is None:
+                self.position, self.speed = left.copy(), -now.rate
+            elif self.fresh:
+                self.position = left - self.asked
+            self.fresh = False
+            self.position, self.speed = spring_to(self.position, self.speed, np.zeros_like(left), self.smoothing, dt)
+            self.asked = left - self.position
+            return self.asked
+        if self.position is None or self.speed is None:
+            self.position, self.speed = now.value.copy(), now.rate.copy()
+        self.position, self.speed = spring_to(self.position, self.speed, goal, self.smoothing, dt)
+        return measure.error(now.value, self.position)
 
 
 @dataclass

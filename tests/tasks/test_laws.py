@@ -5,7 +5,7 @@ import pytest
 
 from manikin.tasks.goals import Aim, Path
 from manikin.tasks.laws import Hold, Nearest, Reach, Stabilize, Track, distance, saturate
-from manikin.tasks.measures import Measured, Points, Posture
+from manikin.tasks.measures import Measured, Orientation, Points, Posture
 
 POINT = Points(np.array([1]), np.zeros((1, 3)))
 
@@ -53,6 +53,37 @@ def test_stabilize_limits_and_smooths():
     assert np.linalg.norm(first.acceleration) < 0.01 * np.linalg.norm(free.acceleration)
     path, _ = follow(Stabilize(1.0, smoothing=0.2), lambda c: Aim(np.array([1.0, 0, 0])), 4.0)
     assert path[-1, 0] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_smoothed_direction_begins_gently_and_arrives():
+    """A turn cannot slide along a line: its error is held back and fades in, also when the goal changes midway."""
+    law, measure, clock = Stabilize(1.0, smoothing=0.15), Orientation(np.array([1])), Clock()
+    goals = [np.array([np.cos(a / 2), 0, 0, np.sin(a / 2)]) for a in (1.5, -1.0)]
+    angle, rate, pulls = 0.0, 0.0, []
+    for step in range(4000):
+        if step == 1500:
+            law.restart()
+        value = np.array([np.cos(angle / 2), 0, 0, np.sin(angle / 2)])
+        now = Measured(value, np.array([0, 0, rate]), None, None)
+        command = law.command(clock, measure, now, Aim(goals[step >= 1500]), 0.002)
+        pulls.append(command.acceleration[2])
+        rate += 0.002 * command.acceleration[2]
+        angle += 0.002 * rate
+        clock.time += 0.002
+        if step == 1499:
+            assert angle == pytest.approx(1.5, abs=1e-3)
+    assert angle == pytest.approx(-1.0, abs=1e-3)
+    assert np.abs(np.diff([0.0, *pulls])).max() < 0.1 * np.abs(pulls).max()
+
+
+def test_a_law_that_slept_begins_anew():
+    """Switched off far away and on again: nothing of the old smoothed goal is left."""
+    law, clock = Stabilize(1.0, smoothing=0.3), Clock()
+    law.command(clock, POINT, Measured(np.zeros(3), np.zeros(3), None, None), Aim(np.ones(3)), 0.002)
+    clock.time = 5.0
+    there = Measured(np.full(3, 3.0), np.zeros(3), None, None)
+    again = law.command(clock, POINT, there, Aim(np.ones(3)), 0.002)
+    assert np.abs(again.acceleration).max() < 0.05
 
 
 def test_nothing_to_do_means_no_command():
