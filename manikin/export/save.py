@@ -9,7 +9,8 @@ from manikin.export.report import Report, make_report, save_csv, save_json
 from manikin.files import check_writable
 from manikin.recording import Recording
 
-EXTENSIONS = (".npz", ".glb", ".mp4", ".png", ".csv", ".json")
+USD = (".usda", ".usdc", ".usd")
+EXTENSIONS = (".npz", ".glb", *USD, ".mp4", ".png", ".csv", ".json")
 PICTURES = (".mp4", ".png")
 
 
@@ -25,10 +26,16 @@ def check_output(path: Path) -> None:
     if path.suffix.lower() not in EXTENSIONS:
         raise OutputError(f"{path}: unknown kind of file '{path.suffix}'{did_you_mean(path.suffix, EXTENSIONS)}")
     check_writable(path)
+    if path.suffix.lower() in USD:
+        try:
+            from pxr import Usd  # noqa: F401
+        except ImportError as error:
+            raise OutputError(f"{path}: USD files need one more package: pip install manikin[usd]") from error
 
 
 def save(take: Take | Recording, path: str | Path, progress: Callable[[float], None] | None = None) -> None:
-    """Write a take as recording (.npz), animation (.glb), film (.mp4), contact sheet (.png), frames (.csv), report (.json)."""
+    """Write a take by extension: recording (.npz), animation (.glb, .usda, .usdc, .usd), film (.mp4), contact sheet
+    (.png), frames (.csv), report (.json)."""
     path = Path(path)
     check_output(path)
     recording = take.recording if isinstance(take, Take) else take
@@ -39,6 +46,10 @@ def save(take: Take | Recording, path: str | Path, progress: Callable[[float], N
         from manikin.export.gltf import save_glb
 
         save_glb(recording, path)
+    elif kind in USD:
+        from manikin.export.usd import save_usd
+
+        save_usd(recording, path)
     elif kind == ".csv":
         save_csv(recording, path)
     elif kind == ".json":

@@ -6,10 +6,13 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin import palette
 from manikin.spatial import rotate
 
 Array = NDArray[np.float64]
 Faces = NDArray[np.int64]
+# red, green, blue (sRGB), opacity
+Colour = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,32 @@ class Surface:
             np.concatenate([p.normals for p in parts]),
             np.concatenate([p.faces + s for p, s in zip(parts, shifts)]),
         )
+
+
+def body_surfaces(model: mujoco.MjModel, body: int) -> list[tuple[Colour, Surface]]:
+    """Visible surfaces of a body in its own frame, with their colours."""
+    out = []
+    start, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
+    for geom in range(start, start + count):
+        if model.geom_group[geom] > 2:
+            continue
+        surface = geom_surface(model, geom)
+        if surface is not None:
+            out.append((_colour(model, geom), surface))
+    return out
+
+
+def _colour(model: mujoco.MjModel, geom: int) -> Colour:
+    material = int(model.geom_matid[geom])
+    rgba = model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom]
+    r, g, b, a = (round(float(c), 6) for c in rgba)
+    return r, g, b, a
+
+
+def material_name(colour: Colour, number: int) -> str:
+    """The palette's name of a colour; one that it does not have is known by its number in the file."""
+    known = [n for n, c in palette.MATERIALS.items() if np.allclose(c, colour[:3], atol=1e-4)]
+    return known[0] if known else f"colour_{number}"
 
 
 def geom_surface(model: mujoco.MjModel, geom: int) -> Surface | None:
