@@ -12,9 +12,9 @@ _PERSON = """
   <geom type="box" size=".1 .2 .05" rgba=".2 .4 .6 1"/><geom type="sphere" pos=".1 0 0" size=".05" rgba=".9 .1 .1 .5"/>
   <body name="{name}/arm" pos=".1 .2 .3" quat="0.5 0.5 -0.5 0.5"><joint type="ball"/>
     <geom type="capsule" size=".03" fromto="0 0 0 .3 0 0" rgba=".2 .4 .6 1"/>
-    <body name="{name}/hand" pos=".3 0 0"><joint axis="0 1 0"/><joint axis="1 0 0"/>
+    <body name="{name}/cuff" pos=".2 0 0"><body name="{name}/hand" pos=".1 0 0"><joint axis="0 1 0"/><joint axis="1 0 0"/>
       <geom type="sphere" size=".04" pos=".02 0 0" rgba=".87 .66 .44 1"/>{tool}
-    </body>
+    </body></body>
   </body>
   <body name="{name}/leg" pos="0 0 -.4"><joint axis="0 0 1"/><geom type="cylinder" size=".04 .2"/></body>
 </body>"""
@@ -28,7 +28,7 @@ _REST = """
 
 
 def odd_recording(people: str | None = None) -> mk.Recording:
-    """Random poses at 30 frames a second; the last one comes a third of a frame early."""
+    """Random poses at 30 frames a second; the last one comes a third of a frame early. A cuff is no part of its character."""
     cast = ("anna", "ben") if people is None else ()
     bodies = people or "".join(_PERSON.format(name=n, x=k, tool=_TOOL if k == 0 else "") for k, n in enumerate(cast))
     mjcf = f"<mujoco><worldbody>{_REST}{bodies}</worldbody></mujoco>"
