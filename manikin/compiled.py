@@ -1,7 +1,7 @@
 """Compiled kernels: one decorator, and a cache that can never be stale.
 
 numba decides whether a cached kernel is fresh by the file it stands in, not by the kernels it calls. So the cache folder is
-named after the state of all our sources: any change, an upgrade too, compiles anew.
+named after all our sources that have kernels: any change to one of them, an upgrade too, compiles anew.
 """
 
 import hashlib
@@ -25,8 +25,9 @@ _KEPT = 3
 def _kernel_folder() -> Path:
     digest = hashlib.sha256(numba.__version__.encode())
     for file in sorted(Path(__file__).parent.rglob("*.py")):
-        stat = file.stat()
-        digest.update(f"{file.name} {stat.st_size} {stat.st_mtime_ns}".encode())
+        source = file.read_bytes()
+        if b"manikin.compiled" in source or file == Path(__file__):
+            digest.update(source)
     return cache_folder() / "kernels" / digest.hexdigest()[:16]
 
 

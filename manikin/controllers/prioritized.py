@@ -6,6 +6,8 @@ limits stand above all tasks; task-space force limits are applied to each task t
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +67,7 @@ class Prioritized:
         rows, wanted, force, z, torque, reaction = _solve(  # type: ignore[call-arg]
             np.concatenate([a.jacobian for a in asked]) if asked else _no_rows(dynamics.nv),
             np.concatenate([a.wanted for a in asked]) if asked else np.zeros(0),
-            np.array([_row_of(t, len(a.wanted)) for t, a in zip(levels, asked)], float).reshape(-1, 5),
+            _table(*[_row_of(t, len(a.wanted)) for t, a in zip(levels, asked)]),
             rest_rows, rest_wanted, *bounds, *response.maps, self.soft, self.compensate,
         )  # fmt: skip
         for k, task in enumerate(levels):
@@ -134,9 +136,18 @@ def _solve(
     return rows, wanted, force, z, torque, reaction
 
 
+@lru_cache(64)
+def _table(*rows: tuple[float, ...]) -> Array:
+    """Tasks as the kernel reads them; they are the same from step to step."""
+    return np.array(rows, float).reshape(-1, 5)
+
+
 def _row_of(task: Task, rows: int) -> tuple[float, float, float, float, float]:
     """What the kernel needs to know of a task."""
     return (rows, task.priority, task.weight, task.max_force or 0.0, task.measure.block)
+
+
+_priority = attrgetter("priority")
 
 
 def _no_rows(n: int) -> Array:
@@ -153,7 +164,8 @@ def _merged(bounds: list[Bounds], n: int) -> Bounds:
 
 def _split(tasks: Sequence[Task], actuated: int) -> tuple[list[Task], Task | None]:
     """Active tasks by priority, up to a posture of all joints that is alone at its level: nothing is left below it."""
-    active = sorted([t for t in tasks if t.active], key=_priority)
+    active = [t for t in tasks if t.active]
+    active.sort(key=_priority)
     for k, task in enumerate(active):
         if isinstance(task.measure, Posture) and len(task.measure.dofs) == actuated:
             neighbours = active[max(k - 1, 0) : k] + active[k + 1 : k + 2]
@@ -162,5 +174,3 @@ def _split(tasks: Sequence[Task], actuated: int) -> tuple[list[Task], Task | Non
     return active, None
 
 
-def _priority(task: Task) -> int:
-    return task.priority

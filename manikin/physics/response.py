@@ -215,8 +215,18 @@ def _prepare(
         used = require(row, dot(row, limp), motion, basis, used, 1e-6)
     joints = np.zeros((actuated.shape[0], n))
     for j in range(actuated.shape[0]):
-        joints[j, actuated[j]] = 1.0
-    half_solve(joints, LD, root, start, count, column)
+        # C^-1 e_d: only d and what carries it is not zero
+        row, d = joints[j], actuated[j]
+        row[d] = 1.0
+        for k in range(start[d], start[d] + count[d] - 1):
+            row[column[k]] = -LD[k]
+        for c in range(start[d] + count[d] - 2, start[d] - 1, -1):
+            i = column[c]
+            x = row[i]
+            for k in range(start[i], start[i] + count[i] - 1):
+                row[column[k]] -= LD[k] * x
+        for c in range(start[d], start[d] + count[d]):
+            row[column[c]] *= root[column[c]]
     return basis, constrained, used, motion, limp, joints
 
 
