@@ -18,6 +18,7 @@ class Character:
     joints: tuple[str, ...]  # actuated joints, in DOF order
     hands: tuple[str, ...]  # sites that can hold a prop; each sits on the body of the same name
     feet: tuple[str, ...]  # bodies that stand on the ground
+    contacts: tuple[ET.Element, ...]  # pairs of geoms that touch in their own way
     soles: tuple[tuple[str, tuple[float, float, float]], ...]  # (body, point in its frame [m]) where the feet may press
     height: float  # stature [m]; lengths in scenes that "scale" are meant for 1.75 m
 

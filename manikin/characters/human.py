@@ -20,6 +20,15 @@ Feet = Literal["clamped", "contact"]
 # Stiff welds: rigid-foot control fails on soft ones (at solimp 0.9 the figure tips over).
 STIFF = {"solref": "0.004 1", "solimp": "0.995 0.999 0.001 0.5 2"}
 
+# Soles. MuJoCo's contacts hold J qacc, not J qacc + Jdot qvel, so a still foot under a moving leg is lifted by Jdot qvel
+# (up to 1 m/s^2 in a fast squat). A contact that gives a little under load (solimp 0.9) outweighs that; a stiffer one loses
+# the ground every few steps, and a light foot without it is kicked by torques that were meant for it.
+SOLE_FRICTION = 0.8
+_SOLE_CONTACT = {
+    "condim": 3, "friction": [SOLE_FRICTION, SOLE_FRICTION, 0.005, 0.0001, 0.0001],
+    "solref": "0.006 1", "solreffriction": "0.004 1", "solimp": "0.9 0.9 0.001 0.5 2",
+}  # fmt: skip
+
 # collision capsules in statures, body frame, left side: from, to, radius, how the radius follows girth
 _CAPSULES: dict[str, tuple[tuple[float, float, float], tuple[float, float, float], float, float]] = {
     "pelvis": ((0, -0.035, 0.005), (0, 0.035, 0.005), 0.060, 1.15),
@@ -118,6 +127,12 @@ def human(
             equalities.append(
                 element("weld", name=f"{prefix}clamp_foot_{side}", body1=f"{prefix}foot_{side}", active=True, **STIFF)
             )
+    contacts = []
+    if feet == "contact":
+        for body in bodies.values():
+            for geom in body.findall("geom"):
+                if "_sole_" in geom.get("name", ""):
+                    contacts.append(element("pair", geom1="floor", geom2=geom.attrib["name"], **_SOLE_CONTACT))
     for joint in locked:
         equalities.append(element("joint", name=f"{prefix}lock_{joint}", joint1=prefix + joint, active=True, **STIFF))
     return Character(
@@ -131,6 +146,7 @@ def human(
         joints=tuple(joints),
         hands=(prefix + "hand_l", prefix + "hand_r"),
         feet=(prefix + "foot_l", prefix + "foot_r"),
+        contacts=tuple(contacts),
         soles=tuple((prefix + n, p) for n, p in _sole_points(height)),
         height=height,
     )
@@ -178,7 +194,7 @@ def _add_geoms(body: ET.Element, segment: Segment, prefix: str, height: float, b
             child(
                 body, "geom", name=f"{prefix}{segment.name}_sole_{k}", type="sphere", size=_SOLE_RADIUS * height,
                 pos=np.array(at) + [0.0, 0.0, _SOLE_RADIUS * height], mass=0, group=3,
-                contype=CHARACTERS, conaffinity=GROUND | PROPS, friction=[0.8, 0.005, 0.0001],
+                contype=CHARACTERS, conaffinity=GROUND | PROPS, friction=[SOLE_FRICTION, 0.005, 0.0001],
             )  # fmt: skip
 
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from manikin.compiled import kernel
 from manikin.linear.nullspace import solve_levels
-from manikin.physics.response import Response, half_solve, torques
+from manikin.physics.response import Response, give_wrench, half_solve, press, torques
+from manikin.physics.support import MET
 from manikin.physics.world import Control, TaskReport, World
 from manikin.tasks.limits import Bounds, JointLimits, Limit, clamp_force
 from manikin.tasks.measures import Measured, Posture
@@ -28,12 +29,16 @@ _NOTHING = np.zeros(0)
 class Solution(NamedTuple):
     """What the controller decided: the input z, torques [N m], constraint forces, and how the tasks fared.
 
+    ground (m, 3): forces [N] at the sole points of characters on their own feet; short: by how much [m/s^2] the ground
+    could not give what the tasks asked for, before they were solved again with what it can give.
     missed: for each task the length of wanted minus commanded acceleration.
     """
 
     z: Array
     torque: Array
     force: Array
+    ground: Array
+    short: float
     report: Callable[[], dict[str, TaskReport]]
     missed: Callable[[], dict[str, float]]
 
@@ -54,7 +59,9 @@ class Prioritized:
         """Torques for the present state, within the actuators' limits."""
         solution = self.solve(world, tasks, dt)
         low, high = world.torque_limits
-        return Control(np.minimum(np.maximum(solution.torque, low), high), None, solution.report)
+        # damping is integrated implicitly: a step moves M + dt D, and what is planned should come true
+        torque = solution.torque + world.step_damping * (world.dynamics().response().joint_rows @ solution.z)
+        return Control(np.minimum(np.maximum(torque, low), high), None, solution.report)
 
     def solve(self, world: World, tasks: Sequence[Task], dt: float) -> Solution:
         """The prioritized torques before any actuator limit."""
@@ -64,7 +71,7 @@ class Prioritized:
         asked = [t.rows(world, dt) for t in levels]
         rest_rows, rest_wanted = self._ask_last(world, response, last, dt)
         bounds = _merged([limit.bounds(dynamics) for limit in self.limits], dynamics.nv)
-        rows, wanted, force, z, torque, reaction = _solve(  # type: ignore[call-arg]
+        rows, wanted, force, z, torque, reaction, ground, short = _solve(  # type: ignore[call-arg]
             np.concatenate([a.jacobian for a in asked]) if asked else _no_rows(dynamics.nv),
             np.concatenate([a.wanted for a in asked]) if asked else np.zeros(0),
             _table(*[_row_of(t, len(a.wanted)) for t, a in zip(levels, asked)]),
@@ -84,7 +91,7 @@ class Prioritized:
             out = {t.name: float(np.linalg.norm(g)) for t, g in zip(levels, gaps)}
             return out if last is None else out | {last.name: float(np.linalg.norm(rest_rows @ z - rest_wanted))}
 
-        return Solution(z, torque, reaction, report, missed)
+        return Solution(z, torque, reaction, ground, float(short), report, missed)
 
     def _ask_last(self, world: World, response: Response, task: Task | None, dt: float) -> tuple[Array, Array]:
         """A posture of all joints takes what is left: its rows are those of the joints themselves."""
@@ -103,10 +110,10 @@ def _solve(
     jacobian: Array, wanted: Array, tasks: Array, rest_rows: Array, rest_wanted: Array,
     bounded: Array, low: Array, high: Array,
     basis: Array, constrained: int, decided: int, motion: Array, limp: Array, h: Array, L: Array, lever: Array,
-    actuated: NDArray[np.int64], passive: NDArray[np.int64],
+    actuated: NDArray[np.int64], tied: NDArray[np.int64], rigid: Array, soles: Array, touching: Array, of: Array,
     LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
     soft: float, compensate: bool,
-) -> tuple[Array, Array, Array, Array, Array, Array]:  # fmt: skip
+) -> tuple[Array, Array, Array, Array, Array, Array, Array, float]:  # fmt: skip
     """One call for the whole step: rows over the input, force limits, levels, torques.
 
     tasks (t, 5): rows, priority, weight, largest force (0 for none), rows per block.
@@ -132,8 +139,20 @@ def _solve(
         rows, wanted, weights, starts[: levels + 1], rest_rows, rest_wanted, bounded, low, high,
         basis, decided, motion, soft, compensate,
     )  # fmt: skip
-    torque, reaction = torques(z, h, L, lever, actuated, passive, LD, root, start, count, column)
-    return rows, wanted, force, z, torque, reaction
+    ground, short = np.zeros((touching.shape[0], 3)), 0.0
+    if of.shape[0] > 0:
+        short = press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
+        if short > MET:
+            # what the ground can give stands above all tasks, and they are solved again
+            basis, motion = basis.copy(), motion.copy()
+            decided = give_wrench(h, rigid, soles, of, ground, motion, basis, decided, LD, root, start, count, column)
+            z, _ = solve_levels(
+                rows, wanted, weights, starts[: levels + 1], rest_rows, rest_wanted, bounded, low, high,
+                basis, decided, motion, soft, compensate,
+            )  # fmt: skip
+            press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
+    torque, reaction = torques(z, h, L, lever, actuated, tied, soles, ground, LD, root, start, count, column)
+    return rows, wanted, force, z, torque, reaction, ground, short
 
 
 @lru_cache(64)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.compiled import kernel
-from manikin.physics.response import Response, Structure, constraint_rows, structure
+from manikin.physics.response import Response, Structure, constraint_rows, standing, structure
+from manikin.physics.support import TRUSTED_FRICTION, Ground, Support
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -193,6 +194,9 @@ def _centre_of_mass(
     return value, rate, jac, bias
 
 
+_SUPPORT_PARTS = ("feet", "foot_points", "flat", "soles", "sole_points")
+
+
 class Dynamics:
     """A view on a world's model and data. `refresh` is called by the world after each change of state."""
 
@@ -220,8 +224,11 @@ class Dynamics:
         # share of each body's weight that its holder carries, and forces from outside that are felt (see attach.py)
         self.load = np.zeros(model.nbody)
         self.external = np.zeros(model.nv)
+        self.supports: tuple[Support, ...] = ()
         self._response: Response | None = None
         self._layout: Structure | None = None
+        nothing, none = np.zeros((0, model.nv)), np.zeros(0)
+        self._floating = Ground(nothing, none, nothing, nothing, none, np.zeros((0, 4)))
 
     def _find_last_dofs(self) -> NDArray[np.int64]:
         """For each body the last DOF that moves it, -1 for bodies fixed to the world."""
@@ -317,11 +324,33 @@ class Dynamics:
             *self._moving,
         )  # fmt: skip
 
+    def stand_on(self, supports: tuple[Support, ...]) -> None:
+        """Characters that stand on their own feet from now on."""
+        self.supports, self._layout, self._response = supports, None, None
+        ends = np.cumsum([0] + [len(s.soles) for s in supports])
+        self._of = np.array(
+            [(a, b, TRUSTED_FRICTION * s.friction, s.mass) for a, b, s in zip(ends, ends[1:], supports)], float
+        ).reshape(-1, 4)  # fmt: skip
+
+    def ground(self, layout: Structure) -> Ground:
+        """Where characters stand at the present state."""
+        supports = self.supports
+        if not supports:
+            return self._floating
+        joined = [np.concatenate([getattr(s, part) for s in supports]) for part in _SUPPORT_PARTS]
+        free, dofs = (np.concatenate([f[k] for f in layout.free]) for k in range(2))
+        starts = np.cumsum([0] + [len(f[0]) for f in layout.free])
+        roots = np.array([s.root for s in supports])
+        feet, bias, rigid, soles, touching = standing(
+            roots, *joined, free, dofs, starts, self.qvel, self.xpos, self.xmat, *self._moving
+        )
+        return Ground(feet, bias, rigid, soles, touching, self._of)
+
     def response(self) -> Response:
         """How the world answers to control: computed once per state."""
         if self._response is None:
             active = self._eq_active
             if self._layout is None or self._layout.active != active.tobytes():
-                self._layout = structure(self.model, active)
+                self._layout = structure(self.model, active, self.supports)
             self._response = Response(self, self._layout)
         return self._response

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from manikin.compiled import kernel, routine
 from manikin.linear.nullspace import cholesky, dot, project, require, substitute
+from manikin.physics.support import TOUCHING, Ground, Support, ground_forces, rest_bias, rigid_motions
 
 if TYPE_CHECKING:
     from manikin.physics.dynamics import Dynamics
@@ -59,7 +60,7 @@ def _acceleration(z: Array, LD: Array, root: Array, start: Ints32, count: Ints32
 
 
 @kernel
-def _weighted(qacc: Array, LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32) -> Array:
+def weighted(qacc: Array, LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32) -> Array:
     """z = C^T qacc."""
     out = np.empty(qacc.shape[0])
     for i in range(qacc.shape[0]):
@@ -110,6 +111,61 @@ def _add_frame(
     if turn:
         for k in range(3):
             bias[3 + k] += sign * cacc[k]
+
+
+@kernel
+def standing(
+    roots: Ints, feet: Ints, foot_points: Array, flat: Ints, soles: Ints, sole_points: Array,
+    free: Ints, free_dof: Ints, free_start: Ints, qvel: Array, xpos: Array, xmat: Array, com: Array, root: Array, last_dof: Ints, dof_parent: Array,
+    cdof: Array, cvel: Array, cacc: Array,
+) -> tuple[Array, Array, Array, Array, Array]:  # fmt: skip
+    """Rows and bias of the feet that touch, rigid motions (6 s, n), Jacobian of the sole points (3 m, n), which of them touch."""
+    n = cdof.shape[0]
+    touching = np.zeros(soles.shape[0])
+    sole_rows, unused = np.zeros((3 * soles.shape[0], n)), np.zeros(3)
+    point = np.empty(3)
+    for p in range(soles.shape[0]):
+        b = soles[p]
+        for k in range(3):
+            point[k] = xpos[b, k]
+            for m in range(3):
+                point[k] += xmat[b, 3 * k + m] * sole_points[p, m]
+        touching[p] = 1.0 if point[2] < TOUCHING else 0.0
+        _add_frame(
+            1.0, sole_rows[3 * p : 3 * p + 3], unused, point, com[root[b]], last_dof[b], dof_parent, cdof, cvel[b], cacc[b]
+        )  # fmt: skip
+    total = feet.shape[0] + flat.shape[0]
+    rows, bias = np.zeros((6 * total, n)), np.zeros(6 * total)
+    six, six_bias = np.empty((6, n)), np.empty(6)
+    r = 0
+    for f in range(total):
+        foot = f < feet.shape[0]
+        b = feet[f] if foot else flat[f - feet.shape[0]]
+        rests = False
+        for p in range(soles.shape[0]):
+            rests |= soles[p] == b and touching[p] > 0
+        if not rests:
+            continue
+        for k in range(3):
+            point[k] = xpos[b, k]
+            if foot:
+                for m in range(3):
+                    point[k] += xmat[b, 3 * k + m] * foot_points[f, m]
+        six[:] = 0.0
+        six_bias[:] = 0.0
+        _add_frame(1.0, six, six_bias, point, com[root[b]], last_dof[b], dof_parent, cdof, cvel[b], cacc[b])
+        up = np.array([xmat[b, 2], xmat[b, 5], xmat[b, 8]])
+        rest_bias(six, six_bias, qvel, up)
+        # what is hinged to a foot only has to lie flat
+        for k in range(0 if foot else 3, 6 if foot else 5):
+            rows[r] = six[k]
+            bias[r] = six_bias[k]
+            r += 1
+    rigid = np.zeros((6 * roots.shape[0], n))
+    for s in range(roots.shape[0]):
+        a, b = free_start[s], free_start[s + 1]
+        rigid[6 * s : 6 * s + 6] = rigid_motions(roots[s], free[a:b], free_dof[a:b], xpos, xmat, n)
+    return rows[:r], bias[:r], rigid, sole_rows, touching
 
 
 @kernel
@@ -211,7 +267,7 @@ def _prepare(
         qacc = np.zeros(n)
         for i in range(passive.shape[0]):
             qacc[passive[i]] = free[f, i]
-        row = _weighted(qacc, LD, root, start, count, column)
+        row = weighted(qacc, LD, root, start, count, column)
         used = require(row, dot(row, limp), motion, basis, used, 1e-6)
     joints = np.zeros((actuated.shape[0], n))
     for j in range(actuated.shape[0]):
@@ -269,12 +325,18 @@ def _passive_least_force(L: Array, weights: Array, passive: Ints, wanted: Array)
 
 @routine
 def torques(
-    z: Array, h: Array, L: Array, weights: Array, actuated: Ints, passive: Ints,
+    z: Array, h: Array, L: Array, weights: Array, actuated: Ints, tied: Ints, soles: Array, ground: Array,
     LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Actuator torques and constraint forces that give the motion z."""
+    """Actuator torques and constraint forces that give the motion z, with forces `ground` (m, 3) at the sole points."""
     total = _force(z, LD, root, start, count, column) + h
-    force = _passive_least_force(L, weights, passive, total[passive])
+    for p in range(ground.shape[0]):
+        for k in range(3):
+            f = ground[p, k]
+            if f != 0.0:
+                for i in range(total.shape[0]):
+                    total[i] -= soles[3 * p + k, i] * f
+    force = _passive_least_force(L, weights, tied, total[tied])
     torque = np.empty(actuated.shape[0])
     for j in range(actuated.shape[0]):
         s = total[actuated[j]]
@@ -282,6 +344,43 @@ def torques(
             s -= L[r, actuated[j]] * force[r]
         torque[j] = s
     return torque, force
+
+
+@routine
+def press(
+    z: Array, h: Array, rigid: Array, soles: Array, touching: Array, of: Array, ground: Array,
+    LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
+) -> float:  # fmt: skip
+    """Fill `ground` (m, 3) with the forces at the sole points that come nearest to what the motion z needs; the worst miss."""
+    total = _force(z, LD, root, start, count, column) + h
+    worst = 0.0
+    for s in range(of.shape[0]):
+        a, b = int(of[s, 0]), int(of[s, 1])
+        wrench = np.empty(6)
+        for k in range(6):
+            wrench[k] = dot(rigid[6 * s + k], total)
+        ground[a:b], missed = ground_forces(
+            wrench, rigid[6 * s : 6 * s + 6], soles[3 * a : 3 * b], touching[a:b], of[s, 2], of[s, 3]
+        )  # fmt: skip
+        worst = max(worst, missed)
+    return worst
+
+
+@routine
+def give_wrench(
+    h: Array, rigid: Array, soles: Array, of: Array, ground: Array, motion: Array, basis: Array, used: int,
+    LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
+) -> int:  # fmt: skip
+    """Impose that the ground gives just the forces `ground`: along each rigid motion, M qacc + h equals their work."""
+    for s in range(of.shape[0]):
+        for k in range(6 * s, 6 * s + 6):
+            given = -dot(rigid[k], h)
+            for p in range(int(of[s, 0]), int(of[s, 1])):
+                for i in range(3):
+                    given += ground[p, i] * dot(soles[3 * p + i], rigid[k])
+            row = weighted(rigid[k], LD, root, start, count, column)
+            used = require(row, given, motion, basis, used, 1e-6)
+    return used
 
 
 @dataclass(frozen=True)
@@ -296,6 +395,8 @@ class Structure:
     weights: Array  # cost of each row's force
     actuated: Ints  # DOF of each actuator
     passive: Ints  # unactuated DOFs of all trees that an actuated tree is tied to
+    tied: Ints  # those of them that constraint forces alone move: not the roots of characters on their own feet
+    free: tuple[tuple[Ints, Ints], ...]  # per support: free-joint bodies that move along with it, root first; their DOFs
 
 
 def actuated_dofs(model: mujoco.MjModel) -> Ints:
@@ -304,7 +405,7 @@ def actuated_dofs(model: mujoco.MjModel) -> Ints:
     return model.jnt_dofadr[joints].astype(np.int64)
 
 
-def structure(model: mujoco.MjModel, active: NDArray[np.uint8]) -> Structure:
+def structure(model: mujoco.MjModel, active: NDArray[np.uint8], supports: tuple[Support, ...] = ()) -> Structure:
     """Sort DOFs and constraints; done again only when a grasp or release changes `active`."""
     kinds = {mujoco.mjtEq.mjEQ_WELD: 6, mujoco.mjtEq.mjEQ_CONNECT: 3, mujoco.mjtEq.mjEQ_JOINT: 1}
     chosen = [e for e in range(model.neq) if active[e] and int(model.eq_type[e]) in {int(k) for k in kinds}]
@@ -326,13 +427,24 @@ def structure(model: mujoco.MjModel, active: NDArray[np.uint8]) -> Structure:
         if len(trees) == 2 and min(trees) >= 0:
             group[leader(int(trees[0]))] = leader(int(trees[1]))
     driven = {leader(int(tree[d])) for d in actuated}
-    mine = set(actuated.tolist())
-    passive = [d for d in range(model.nv) if leader(int(tree[d])) in driven and d not in mine]
+    moved = set(actuated.tolist())
+    passive = [d for d in range(model.nv) if leader(int(tree[d])) in driven and d not in moved]
     one = np.array([model.jnt_dofadr[a] if s == 1 else a for s, a in zip(size, one)], np.int64)
     weights = np.concatenate([np.ones(0)] + [_row_weights(int(s)) for s in size])
+    roots = [int(model.body_dofadr[s.root]) for s in supports]
+    own = {d + k for d in roots for k in range(6)}
+    free = []
+    for support in supports:
+        mine = leader(int(model.body_treeid[support.root]))
+        bodies = [support.root] + [
+            b for b in range(1, model.nbody)
+            if b != support.root and model.body_dofnum[b] == 6 and leader(int(model.body_treeid[b])) == mine
+        ]  # fmt: skip
+        free.append((np.array(bodies, np.int64), model.body_dofadr[bodies].astype(np.int64)))
     return Structure(
-        active.tobytes(), size, one, two, np.array(chosen, np.int64), weights, actuated, np.array(passive, np.int64)
-    )
+        active.tobytes(), size, one, two, np.array(chosen, np.int64), weights, actuated, np.array(passive, np.int64),
+        np.array([d for d in passive if d not in own], np.int64), tuple(free),
+    )  # fmt: skip
 
 
 def _row_weights(size: int) -> Array:
@@ -348,17 +460,23 @@ class Response:
         self._factor = (dynamics.factor, np.sqrt(dynamics.factor_diagonal), *dynamics.sparsity)
         self.h = dynamics.forces()
         self.L, self.L_bias = dynamics.constraint_rows(layout)
+        self.ground = dynamics.ground(layout)
+        rows, bias = self.L, self.L_bias
+        if len(self.ground.feet):
+            rows, bias = np.concatenate([rows, self.ground.feet]), np.concatenate([bias, self.ground.feet_bias])
         (self.basis, self.constrained, self.decided, self.motion, self.limp, self.joint_rows) = _prepare(
-            self.L, self.L_bias, self.h, layout.actuated, layout.passive, *self._factor
+            rows, bias, self.h, layout.actuated, layout.passive, *self._factor
         )
 
     @property
     def maps(self) -> tuple[Any, ...]:
         """All of it as plain arrays, for compiled code: basis, constrained, decided, motion, limp, h, L, row weights,
-        actuated and passive DOFs, then the factor of M."""
+        actuated and tied DOFs, the ground, then the factor of M."""
+        ground = self.ground
         return (
             self.basis, self.constrained, self.decided, self.motion, self.limp, self.h, self.L, self.layout.weights,
-            self.layout.actuated, self.layout.passive, *self._factor,
+            self.layout.actuated, self.layout.tied, ground.rigid, ground.soles, ground.touching, ground.of,
+            *self._factor,
         )  # fmt: skip
 
     def rows(self, jacobian: Array) -> Array:
@@ -381,11 +499,15 @@ class Response:
 
     def input(self, qacc: Array) -> Array:
         """The input z (n,) that stands for joint accelerations."""
-        return _weighted(qacc, *self._factor)
+        return weighted(qacc, *self._factor)
 
     def torque(self, z: Array) -> tuple[Array, Array]:
-        """Actuator torques (nu,) [N m] and constraint forces (m,) of an admissible input."""
-        return torques(z, self.h, self.L, self.layout.weights, self.layout.actuated, self.layout.passive, *self._factor)
+        """Actuator torques (nu,) [N m] and constraint forces (m,) of an admissible input, on clamped feet."""
+        ground = self.ground
+        return torques(
+            z, self.h, self.L, self.layout.weights, self.layout.actuated, self.layout.tied,
+            ground.soles, np.zeros((len(ground.touching), 3)), *self._factor,
+        )  # fmt: skip
 
     def forward(self, torque: Array) -> Array:
         """Joint accelerations (nv,) that torques cause under rigid constraints (Eq. 7, 8 and 10): the referee of tests."""

@@ -16,6 +16,7 @@ from manikin.compiled import kernel
 from manikin.errors import Diverged, InputError, did_you_mean
 from manikin.physics.contacts import contact_list
 from manikin.physics.dynamics import Dynamics
+from manikin.physics.response import actuated_dofs
 from manikin.physics.state import State
 
 Array = NDArray[np.float64]
@@ -85,6 +86,8 @@ class World:
         self.steps = 0
         self._fast_dof = 0
         self.torque_limits = self._find_torque_limits()
+        # dt x damping (nu,) of the actuated joints: inertia that the implicit integrator adds
+        self.step_damping = self.model.opt.timestep * self.model.dof_damping[actuated_dofs(self.model)]
         # equalities switched since the recorder last looked
         self.switched: list[int] = []
         self.grips = self._find_grips()
@@ -221,12 +224,13 @@ class World:
         """An independent copy that can run ahead."""
         other = object.__new__(World)
         other.mjcf, other.steps, other._fast_dof = self.mjcf, self.steps, self._fast_dof
-        other.switched, other.torque_limits = list(self.switched), self.torque_limits
+        other.switched, other.torque_limits, other.step_damping = list(self.switched), self.torque_limits, self.step_damping
         other.grips, other.held = self.grips, set(self.held)
         other.model = copy.copy(self.model)
         other.data = mujoco.MjData(other.model)
         mujoco.mj_copyData(other.data, other.model, self.data)
         other._dynamics = Dynamics(other.model, other.data)
+        other._dynamics.stand_on(self._dynamics.supports)
         other._dynamics.load[:], other._dynamics.external[:] = self.load, self._dynamics.external
         other._dynamics.refresh()
         return other

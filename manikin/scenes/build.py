@@ -11,7 +11,7 @@ import tomli_w
 from numpy.typing import NDArray
 
 from manikin.characters.catalog import REFERENCE_HEIGHT, Character
-from manikin.characters.human import human
+from manikin.characters.human import SOLE_FRICTION, human
 from manikin.clips.clip import Clip, load_clip
 from manikin.controllers.prioritized import Prioritized
 from manikin.errors import ClipError, InputError, SceneError, did_you_mean
@@ -19,6 +19,7 @@ from manikin.loop import Run
 from manikin.motion.keyframes import posture_of
 from manikin.motion.nearest import nearest_pose
 from manikin.physics.attach import hold_still
+from manikin.physics.support import Support
 from manikin.physics.world import World
 from manikin.recording import Recorder
 from manikin.scenes.scene import CharacterSpec, GoalSpec, Scene, TaskSpec, TuneSpec
@@ -62,6 +63,7 @@ def build_run(scene: Scene, record: bool = True) -> Run:
     world = World(stage(scene.name, [a.character for a in actors], props, scene.timestep))
     for actor in actors:
         _place(world, actor)
+    world.dynamics().stand_on(tuple(stand_support(world, a.character) for a in actors if a.spec.feet == "contact"))
     world.forward()
     tasks = [_Where(scene, f"tasks.{name}").build_task(world, actors, name, spec) for name, spec in scene.tasks.items()]
     script = _script(scene, world, actors, tasks)
@@ -136,6 +138,23 @@ def _stance_offset(spec: CharacterSpec, character: Character) -> Array:
     """Sites sit under the middle of the foot, 35 mm ahead of the ankle: `at` is meant between the ankles."""
     ahead = 0.0175 * character.height / REFERENCE_HEIGHT
     return ahead * np.array([np.cos(np.deg2rad(spec.facing)), np.sin(np.deg2rad(spec.facing))])
+
+
+def stand_support(world: World, character: Character) -> Support:
+    """The feet of a character that stands on them."""
+    model = world.model
+    sites = [world.site(f) for f in character.feet]
+    soles = [world.body(b) for b, _ in character.soles]
+    return Support(
+        world.body(character.root),
+        np.array([model.site_bodyid[s] for s in sites], np.int64),
+        np.array([model.site_pos[s] for s in sites]),
+        np.array(sorted({*soles} - {int(model.site_bodyid[s]) for s in sites}), np.int64),
+        np.array(soles, np.int64),
+        np.array([p for _, p in character.soles]),
+        SOLE_FRICTION,
+        float(sum(model.body_mass[world.body(b)] for b in character.bodies)),
+    )
 
 
 class _Where:

@@ -45,7 +45,7 @@ class CharacterSpec(Table):
     height: float = Field(default=1.75, ge=HEIGHT_RANGE[0], le=HEIGHT_RANGE[1])
     mass: float = Field(default=75.0, ge=MASS_RANGE[0], le=MASS_RANGE[1])
     sex: Literal["neutral", "female", "male"] = "neutral"
-    feet: Literal["clamped"] = "clamped"
+    feet: Literal["clamped", "contact"] = "clamped"
     at: tuple[Finite, Finite] = (0.0, 0.0)
     facing: Finite = 0.0
     clip: str = "stand"

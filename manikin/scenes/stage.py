@@ -47,7 +47,11 @@ def stage(
     """The MJCF of a scene, self-contained."""
     root = element("mujoco", model=name)
     child(root, "compiler", angle="radian", autolimits=True)
+    standing = any(c.contacts for c in characters)
     option = child(root, "option", timestep=timestep, integrator="implicitfast")
+    if standing:
+        # friction ten times as stiff as the ground
+        option.attrib |= {"cone": "elliptic", "impratio": "10"}
     # divergence is told, never silently reset
     child(option, "flag", autoreset="disable")
     # inlined meshes and constraint rows of a crowd fit easily
@@ -62,6 +66,10 @@ def stage(
         world.append(character.body)
     for prop, spec in props.items():
         _add_prop(world, prop, spec)
+    if standing:
+        contacts = child(root, "contact")
+        for character in characters:
+            contacts.extend(character.contacts)
     actuators = child(root, "actuator")
     equalities = child(root, "equality")
     for character in characters:
