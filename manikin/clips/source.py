@@ -265,11 +265,15 @@ def _frozen(motion: SkeletonMotion) -> list[str]:
     )
     if same.all():
         return ["nothing moves"]
-    count = int(same.sum())
-    if count == 0:
+    # someone may stand still: frames count that repeat in the midst of movement
+    moving = pose_steps(motion) + np.linalg.norm(np.diff(motion.root, axis=0), axis=1) > 1e-3
+    count = sum(
+        end - start for start, end in runs(same) if moving[max(0, start - 2) : start].any() and moving[end : end + 2].any()
+    )
+    if count < 3:
         return []
-    hint = ": the motion was captured at a lower rate" if count > 0.3 * len(same) else ": gaps in the capture"
-    return [f"{count} of {len(motion.root)} frames repeat the one before{hint if count > 2 else ''}"]
+    hint = "the motion was captured at a lower rate" if count > 0.3 * len(same) else "gaps in the capture"
+    return [f"{count} of {len(motion.root)} frames repeat the one before: {hint}"]
 
 
 def _proportions(motion: SkeletonMotion) -> list[str]:

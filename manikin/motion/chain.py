@@ -1,4 +1,4 @@
-"""The kinematics of one character for many frames at once: places, turns and their derivatives as arrays over time.
+"""The kinematics of one character for many frames at once: places and turns as arrays over time.
 
 A trial pose of a simulated world goes through MuJoCo; a clip of thousands of frames goes through here, and a test holds the two
 equal.
@@ -117,25 +117,3 @@ def poses_of(chain: Chain, root: Array, angles: Array) -> Poses:
             now = quat_multiply(now, np.concatenate([np.cos(half)[:, None], np.sin(half)[:, None] * chain.axes[k]], axis=1))
         turn[:, b] = now
     return Poses(place, turn, axis)
-
-
-def turn_jacobian(chain: Chain, poses: Poses, body: int) -> Array:
-    """(T, 3, 6 + K): how a body turns (world axes) with the root's place, its turn (body axes) and the hinges."""
-    out = np.zeros((len(poses.place), 3, 6 + len(chain.joints)))
-    for i in range(3):
-        out[:, :, 3 + i] = rotate(poses.turn[:, 0], np.broadcast_to(np.eye(3)[i], (len(out), 3)))
-    moved = np.flatnonzero(chain.reach[body])
-    out[:, :, 6 + moved] = poses.axis[:, moved].swapaxes(1, 2)
-    return out
-
-
-def point_jacobian(chain: Chain, poses: Poses, body: int, local: Array) -> Array:
-    """(T, 3, 6 + K): how a point of a body moves, columns as in turn_jacobian."""
-    spot = poses.point(body, local)
-    out = turn_jacobian(chain, poses, body)
-    out[:, :, 3:6] = np.cross(out[:, :, 3:6], (spot - poses.place[:, 0])[:, :, None], axisa=1, axisb=1, axisc=1)
-    moved = np.flatnonzero(chain.reach[body])
-    arms = spot[:, None] - poses.place[:, chain.hinge_body[moved]]
-    out[:, :, 6 + moved] = np.cross(poses.axis[:, moved], arms).swapaxes(1, 2)
-    out[:, :, :3] = np.eye(3)
-    return out

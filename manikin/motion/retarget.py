@@ -25,7 +25,7 @@ from manikin.motion.chain import Chain, chain_of, poses_of
 from manikin.motion.contacts import calm
 from manikin.motion.footprints import foot_contacts, heels_and_balls, planted
 from manikin.motion.spacetime import Goal, Habit, solve_motion
-from manikin.spatial import quat_conjugate, quat_from_axis_angle, quat_multiply, rotate, yaw_of
+from manikin.spatial import quat_conjugate, quat_from_axis_angle, quat_multiply, rotate
 
 Array = NDArray[np.float64]
 Progress = Callable[[float], None]
@@ -86,8 +86,10 @@ def retarget(
     contacts = foot_contacts(chain, poses, motion.fps)
     goals = planted(chain, goals, poses, contacts, motion.fps)
     root, angles = solve_motion(chain, goals, habit, root, angles, motion.fps, 40, lambda share: tell(0.5 + 0.5 * share))
-    # start above the origin, facing X
-    back = quat_from_axis_angle((0, 0, 1), -yaw_of(root[0, 3:]))
+    # start above the origin, facing X: the way that pelvis, chest and feet face on average
+    facing = [rotate(poses.turn[0, chain.body(b)], np.array([1.0, 0.0, 0.0])) for b in ("pelvis", "thorax", "foot_l", "foot_r")]
+    ahead = np.sum(facing, axis=0)
+    back = quat_from_axis_angle((0, 0, 1), -float(np.arctan2(ahead[1], ahead[0])))
     start = np.array([root[0, 0], root[0, 1], contacts.floor])
     place = rotate(back, root[:, :3] - start)
     turn = quat_multiply(np.broadcast_to(back, (len(root), 4)), root[:, 3:])
@@ -155,7 +157,8 @@ def _scale(chain: Chain, motion: SkeletonMotion, roles: dict[str, int]) -> float
     middles = [places[:, [roles[f"{r}_l"], roles[f"{r}_r"]]].mean(axis=1) for r in ("thigh", "upper_arm")]
     own = [rest[[chain.body(f"{r}_l"), chain.body(f"{r}_r")]].mean(axis=0) for r in ("thigh", "upper_arm")]
     ours.append(np.linalg.norm(own[1] - own[0]))
-    theirs.append(np.median(np.linalg.norm(middles[1] - middles[0], axis=1)))
+    # a bent trunk is shorter from hips to shoulders: its length shows when it is straight
+    theirs.append(np.percentile(np.linalg.norm(middles[1] - middles[0], axis=1), 95))
     weights.append(1.0)
     to, of, w = np.array(ours), np.array(theirs), np.array(weights)
     return float((w * to * of).sum() / max(float((w * of * of).sum()), 1e-12))

@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solveh_banded
 
-from manikin.motion.chain import Chain, Poses, point_jacobian, poses_of, turn_jacobian
-from manikin.spatial import quat_conjugate, quat_from_rotvec, quat_multiply, quat_to_rotvec
+from manikin.compiled import routine
+from manikin.motion.chain import Chain, Poses, poses_of
+from manikin.spatial import quat_conjugate, quat_from_rotvec, quat_multiply, quat_to_matrix, quat_to_rotvec
 
 Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 # frames of a window, and how far it looks beyond what it keeps
 WINDOW, AHEAD = 300, 40
-# frames whose derivatives are held in memory together
-_BATCH = 100
 # a step of the search changes no angle by more than this [rad], no place by more [m]
 _LONGEST = 0.5
 # how often a step is solved again when it passes limits
@@ -113,10 +114,7 @@ def _step(
 ) -> Array:  # fmt: skip
     """One damped Gauss-Newton step (T, 6 + K) within the joint limits."""
     frames, width = len(root), 6 + len(chain.joints)
-    H, g = np.empty((frames, width, width)), np.empty((frames, width))
-    for a in range(0, frames, _BATCH):
-        part = slice(a, min(a + _BATCH, frames))
-        H[part], g[part] = _normal(chain, [x.cut(part) for x in goals], root[part], angles[part])
+    H, g = _normal(chain, goals, root, angles)
     H += np.diag(np.concatenate([np.zeros(6), habit.pull**2]) + damping)
     g[:, 6:] -= habit.pull**2 * (angles - habit.rest)
     smooth = (habit.smooth * fps**2) ** 2
@@ -149,19 +147,65 @@ def _gap(goal: Goal, poses: Poses) -> Array:
 
 
 def _normal(chain: Chain, goals: Sequence[Goal], root: Array, angles: Array) -> tuple[Array, Array]:
-    """J^T J (T, n, n) and J^T e (T, n) of the goals."""
+    """J^T J (T, n, n), lower triangles, and J^T e (T, n) of the goals."""
     poses = poses_of(chain, root, angles)
-    rows, gaps = [], []
-    for goal in goals:
-        if not goal.weight.any():
-            continue
-        gaps.append(_gap(goal, poses))
-        if goal.point is None:
-            rows.append(goal.weight[:, None, None] * turn_jacobian(chain, poses, goal.body))
-        else:
-            rows.append(goal.weight[:, None, None] * point_jacobian(chain, poses, goal.body, goal.point))
-    J, e = np.concatenate(rows, axis=1), np.concatenate(gaps, axis=1)
-    return J.swapaxes(1, 2) @ J, (J.swapaxes(1, 2) @ e[..., None])[..., 0]
+    used = [g for g in goals if g.weight.any()]
+    spots = np.stack([poses.place[:, g.body] if g.point is None else poses.point(g.body, g.point) for g in used])
+    return _gather(
+        poses.place, poses.axis, quat_to_matrix(root[:, 3:]), chain.hinge_body, chain.reach,
+        np.array([g.body for g in used], np.int64), np.array([g.point is None for g in used]), spots,
+        np.stack([_gap(g, poses) for g in used]), np.stack([g.weight for g in used]),
+    )  # fmt: skip
+
+
+@routine
+def _gather(
+    place: Array, axis: Array, frame: Array, hinge_body: Index, reach: Mask, body: Index, turns: Mask, spots: Array,
+    gaps: Array, weight: Array,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Columns: root's place, root's turn in its own axes, hinges. Only columns that move a goal are touched."""
+    frames, hinges = axis.shape[0], axis.shape[1]
+    width = 6 + hinges
+    H, g = np.zeros((frames, width, width)), np.zeros((frames, width))
+    J, columns = np.empty((width, 3)), np.empty(width, np.int64)
+    for t in range(frames):
+        for k in range(body.shape[0]):
+            w = weight[k, t]
+            if w == 0.0:
+                continue
+            count = 0
+            if not turns[k]:
+                for i in range(3):
+                    J[i, :] = 0.0
+                    J[i, i] = w
+                    columns[i] = i
+                count = 3
+            for i in range(3 + hinges):
+                if i >= 3 and not reach[body[k], i - 3]:
+                    continue
+                ax, ay, az = frame[t, 0, i % 3], frame[t, 1, i % 3], frame[t, 2, i % 3]
+                at = 0
+                if i >= 3:
+                    ax, ay, az = axis[t, i - 3, 0], axis[t, i - 3, 1], axis[t, i - 3, 2]
+                    at = hinge_body[i - 3]
+                if turns[k]:
+                    J[count, 0], J[count, 1], J[count, 2] = w * ax, w * ay, w * az
+                else:
+                    x, y, z = (
+                        spots[k, t, 0] - place[t, at, 0],
+                        spots[k, t, 1] - place[t, at, 1],
+                        spots[k, t, 2] - place[t, at, 2],
+                    )
+                    J[count, 0], J[count, 1], J[count, 2] = w * (ay * z - az * y), w * (az * x - ax * z), w * (ax * y - ay * x)
+                columns[count] = 3 + i
+                count += 1
+            for a in range(count):
+                i = columns[a]
+                g[t, i] += J[a, 0] * gaps[k, t, 0] + J[a, 1] * gaps[k, t, 1] + J[a, 2] * gaps[k, t, 2]
+                for b in range(a + 1):
+                    j = columns[b]
+                    H[t, i, j] += J[a, 0] * J[b, 0] + J[a, 1] * J[b, 1] + J[a, 2] * J[b, 2]
+    return H, g
 
 
 def _second(frames: int) -> Array:
@@ -195,7 +239,7 @@ def _changes(root: Array, angles: Array) -> Array:
     return np.concatenate([p[: max(0, len(root) - 2)] for p in parts], axis=1)
 
 
-def _bounded(bands: Array, g: Array, held: NDArray[np.bool_], low: Array, high: Array) -> Array:
+def _bounded(bands: Array, g: Array, held: Mask, low: Array, high: Array) -> Array:
     """Solve with some unknowns held at zero and angles between bounds: those that would pass are set on them, the rest anew."""
     value = np.zeros_like(g)
     for _ in range(_TRIES):
@@ -224,7 +268,7 @@ def _times(bands: Array, x: Array) -> Array:
     return out.reshape(x.shape)
 
 
-def _solve(bands: Array, g: Array, stuck: NDArray[np.bool_]) -> Array:
+def _solve(bands: Array, g: Array, stuck: Mask) -> Array:
     """Solve with some unknowns held at zero: their rows and columns are taken out."""
     flat = stuck.ravel()
     right = np.where(flat, 0.0, g.ravel())
