@@ -1,22 +1,41 @@
 """What `manikin check` finds in a file."""
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from manikin.clips.text import kind_of
 from manikin.errors import ClipError, InputError, RecordingError, did_you_mean
+
+# motion files, .gz of them too
+MOTIONS = (".bvh", ".amc")
 
 # frames of a faithful replay agree with the recording to this [m, rad]
 TOLERANCE = 1e-9
 
 
-def check_file(path: Path) -> dict[str, Any]:
-    """Findings about a scene, recording or clip; `ok` and `reason` among them. Unreadable files raise InputError."""
+def check_file(
+    path: Path, clip_fps: float | None = None, skeleton: str | None = None, progress: Callable[[float], None] | None = None
+) -> dict[str, Any]:  # fmt: skip
+    """Findings about a scene, recording, clip or motion file; `ok` and `reason` among them. Unreadable files raise InputError.
+
+    clip_fps, skeleton: of motion files, as on the command line.
+    """
+    kind = kind_of(path)
+    if kind not in MOTIONS and (clip_fps is not None or skeleton is not None):
+        raise InputError(f"{path}: --clip-fps and --skeleton are for motion files ({', '.join(MOTIONS)})")
+    if clip_fps is not None and not 0 < clip_fps <= 10_000:
+        raise InputError(f"--clip-fps: given {clip_fps:g}: frames per second above 0 and at most 10000 are expected")
     if not path.exists():
         from manikin.scenes.scene import shipped
 
         if str(path) in shipped():
             return _check_scene(str(path))
         raise InputError(f"{path}: no such file")
+    if kind == ".asf":
+        return _check_skeleton(path)
+    if kind in MOTIONS:
+        return _check_motion(path, clip_fps, skeleton, progress)
     if path.suffix == ".toml":
         return _check_scene(str(path))
     if path.suffix == ".npz":
@@ -27,7 +46,9 @@ def check_file(path: Path) -> dict[str, Any]:
                 return _check_clip(path)
             except ClipError:
                 raise not_recording from None
-    raise InputError(f"{path}: unknown kind of file '{path.suffix}'{did_you_mean(path.suffix, ('.toml', '.npz'))}")
+    raise InputError(
+        f"{path}: unknown kind of file '{path.suffix}'{did_you_mean(path.suffix, ('.toml', '.npz', *MOTIONS, '.asf'))}"
+    )
 
 
 def _check_scene(source: str) -> dict[str, Any]:
@@ -60,10 +81,77 @@ def _check_recording(path: Path) -> dict[str, Any]:
 
 
 def _check_clip(path: Path) -> dict[str, Any]:
+    from manikin.characters.human import human
     from manikin.clips.clip import load_clip
+    from manikin.motion.retarget import slips
 
     clip = load_clip(str(path))
+    stances = slips(clip, human(clip.height, skin=False))
+    wrong = [
+        f"{s.foot} slides {100 * s.way:.1f} cm while it stands (frames {s.start} to {s.end - 1})"
+        for s in stances
+        if s.way > 0.01
+    ]
     return {
         "kind": "clip", "ok": True, "reason": "", "joints": len(clip.joints), "fps": clip.fps,
         "frames": len(clip.qpos), "seconds": round(len(clip.qpos) / clip.fps, 3), "stature": clip.height,
+        "stances": _stances(stances), "looks_wrong": wrong,
+    }  # fmt: skip
+
+
+def _stances(stances: Sequence[Any]) -> str:
+    """'left 4, right 3': how often each foot stands."""
+    return ", ".join(f"{side} {sum(s.foot == f'foot_{side[0]}' for s in stances)}" for side in ("left", "right"))
+
+
+def _check_motion(
+    path: Path, fps: float | None, skeleton: str | None, progress: Callable[[float], None] | None
+) -> dict[str, Any]:  # fmt: skip
+    """Read a motion file, say what was guessed and repaired and what looks wrong, and try it on the human."""
+    from manikin.characters.human import human
+    from manikin.clips.source import read_motion, stature, suspicions
+    from manikin.motion.retarget import centre_error, retarget, slips
+
+    motion = read_motion(path, fps, None if skeleton is None else Path(skeleton))
+    found: dict[str, Any] = {
+        "kind": "motion", "ok": True, "reason": "", "joints": len(motion.joints), "fps": motion.fps,
+        "frames": len(motion.root), "seconds": round(motion.seconds, 3), "stature": round(stature(motion), 3),
+        "notes": list(motion.notes), "looks_wrong": suspicions(motion, path.name),
+    }  # fmt: skip
+    body = human(skin=False)
+    try:
+        result = retarget(motion, body, str(path), progress)
+    except ClipError as error:
+        # the file is sound, the skeleton is not a human's: the reason without the file's name, which comes before it
+        return found | {"ok": False, "reason": str(error).removeprefix(f"{path}: ")}
+    stances = slips(result.clip, body)
+    found |= {
+        "stances": _stances(stances), "fit_cm": round(100 * float(centre_error(result, body).mean()), 2),
+        "standing_share": round(float(result.clip.contacts.any(axis=1).mean()), 3),
+    }  # fmt: skip
+    found["looks_wrong"] += _ground_doubts(result.centres, result.clip, found["fit_cm"])
+    return found
+
+
+def _ground_doubts(centres: Mapping[str, Any], clip: Any, fit: float) -> list[str]:
+    """Feet against the ground, below it or never on it; and proportions."""
+    out = []
+    lowest = min(float(centres[f"foot_{s}"][:, 2].min()) for s in "lr")
+    if lowest < 0:
+        out.append(f"an ankle goes {-100 * lowest:.0f} cm below the ground")
+    if len(clip.qpos) > 2 * clip.fps and not clip.contacts.any():
+        out.append("no foot ever rests: the rate or the units may be wrong")
+    if fit > 4:
+        out.append(f"joint centres fit the human only to {fit:.1f} cm: proportions are not a human's, or joints are swapped")
+    return out
+
+
+def _check_skeleton(path: Path) -> dict[str, Any]:
+    from manikin.clips.asf import read_asf
+
+    asf = read_asf(path)
+    return {
+        "kind": "skeleton", "ok": True, "reason": "", "bones": len(asf.bones) - 1,
+        "degrees_of_freedom": sum(len(b.freedom) for b in asf.bones),
+        "units": "not said" if asf.unit is None else f"1 = {asf.unit:.6g} m (as the file says)",
     }  # fmt: skip

@@ -100,6 +100,13 @@ OutOpt = Annotated[
     ),
 ]  # fmt: skip
 
+ClipFpsOpt = Annotated[
+    float | None, typer.Option("--clip-fps", help="Frames per second of the motion file, where it is silent (AMC) or wrong.")
+]
+SkeletonOpt = Annotated[
+    str | None, typer.Option(metavar="FILE.asf", help="Skeleton of an .amc; default the one .asf beside it.")
+]
+
 
 @app.command()
 def run(
@@ -107,7 +114,11 @@ def run(
     change: SetOpt = None,
     seconds: Annotated[float | None, typer.Option(help="Stop after so many simulated seconds.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all that is random.")] = None,
-    clip: Annotated[str | None, typer.Option(help="Motion clip for the posture: a shipped name or a .npz clip.")] = None,
+    clip: Annotated[
+        str | None, typer.Option(help="Motion for the posture: a shipped clip, or a .npz, .bvh or .amc file (.gz too).")
+    ] = None,
+    clip_fps: ClipFpsOpt = None,
+    skeleton: SkeletonOpt = None,
     out: OutOpt = None,
     as_json: Annotated[bool, typer.Option("--json", help="Last line on stdout: the report as one JSON object.")] = False,
 ) -> None:
@@ -124,8 +135,10 @@ def run(
     from manikin.scenes.scene import load_scene, parse_change
 
     changes = dict(parse_change(c) for c in change or [])
-    changes |= {k: v for k, v in {"seconds": seconds, "seed": seed, "character.clip": clip}.items() if v is not None}
+    changes |= {k: v for k, v in _short(seconds, seed, clip, clip_fps, skeleton).items() if v is not None}
     checked = load_scene(scene, changes)
+    if clip is not None:
+        _warn_of_clip(clip, clip_fps, skeleton)
     from manikin.api import Failed
     from manikin.api import run as perform
 
@@ -147,6 +160,30 @@ def run(
         print(json.dumps(clean(take.report)))
     if failure:
         _stop(failure, 1)
+
+
+def _short(
+    seconds: float | None, seed: int | None, clip: str | None, clip_fps: float | None, skeleton: str | None
+) -> dict[str, Any]:  # fmt: skip
+    """Options that are short for keys of the scene."""
+    return {
+        "seconds": seconds,
+        "seed": seed,
+        "character.clip": clip,
+        "character.clip_fps": clip_fps,
+        "character.skeleton": skeleton,
+    }
+
+
+def _warn_of_clip(clip: str, fps: float | None, skeleton: str | None) -> None:
+    """Say what looks wrong with a motion file before its motion is used."""
+    from manikin.clips.source import KINDS, read_motion, suspicions
+    from manikin.clips.text import kind_of
+
+    path = Path(clip)
+    if kind_of(path) in KINDS:
+        for doubt in suspicions(read_motion(path, fps, None if skeleton is None else Path(skeleton)), path.name):
+            print(f"manikin: {path.name}: {doubt}", file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -181,15 +218,22 @@ def _tell(report: dict[str, Any], outputs: list[Path]) -> None:
 
 @app.command()
 def check(
-    file: Annotated[Path, typer.Argument(help="A scene (.toml), a recording (.npz, which is replayed) or a clip.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="A scene (.toml), a recording (.npz, which is replayed), a clip or motion (.npz, .bvh, .amc)."),
+    ],
+    clip_fps: ClipFpsOpt = None,
+    skeleton: SkeletonOpt = None,
     as_json: Annotated[bool, typer.Option("--json", help="Last line on stdout: the findings as one JSON object.")] = False,
 ) -> None:
-    """Check a scene, a recording or a clip. A recording is replayed in plain MuJoCo."""
+    """Check a scene, a recording or a clip. A recording is replayed in plain MuJoCo, a motion file tried on the human."""
     from manikin.checks import check_file
 
-    findings = check_file(file)
+    with _bar(f"checking {file.name}") as progress:
+        findings = check_file(file, clip_fps, skeleton, progress)
     for key, value in findings.items():
-        print(f"{key:<18} {value}")
+        for line in value or ["nothing"] if isinstance(value, list) else [value]:
+            print(f"{key:<18} {line}")
     if as_json:
         print(json.dumps(findings))
     if not findings["ok"]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin.clips.text import kind_of
 from manikin.errors import ClipError, did_you_mean
 from manikin.files import load_npz, save_npz
 
@@ -72,6 +73,8 @@ def library() -> list[str]:
 def load_clip(name: str) -> Clip:
     """A shipped clip by name, or a clip file (.npz)."""
     path = Path(name)
+    if kind_of(path) in (".bvh", ".amc"):
+        raise ClipError(f"{path}: a motion file belongs to another body; retarget it (manikin.motion.retarget.read_clip)")
     if path.suffix == ".npz" or path.exists():
         return _read(path)
     if name not in library():

@@ -10,7 +10,7 @@ from manikin.files import check_writable
 from manikin.recording import Recording
 
 USD = (".usda", ".usdc", ".usd")
-EXTENSIONS = (".npz", ".glb", *USD, ".mp4", ".png", ".csv", ".json")
+EXTENSIONS = (".npz", ".glb", ".bvh", *USD, ".mp4", ".png", ".csv", ".json")
 PICTURES = (".mp4", ".png")
 
 
@@ -34,7 +34,7 @@ def check_output(path: Path) -> None:
 
 
 def save(take: Take | Recording, path: str | Path, progress: Callable[[float], None] | None = None) -> None:
-    """Write a take by extension: recording (.npz), animation (.glb, .usda, .usdc, .usd), film (.mp4), contact sheet
+    """Write a take by extension: recording (.npz), animation (.glb, .usda, .usdc, .usd, .bvh), film (.mp4), contact sheet
     (.png), frames (.csv), report (.json)."""
     path = Path(path)
     check_output(path)
@@ -50,6 +50,10 @@ def save(take: Take | Recording, path: str | Path, progress: Callable[[float], N
         from manikin.export.usd import save_usd
 
         save_usd(recording, path)
+    elif kind == ".bvh":
+        from manikin.export.bvh import save_bvh
+
+        save_bvh(recording, path)
     elif kind == ".csv":
         save_csv(recording, path)
     elif kind == ".json":

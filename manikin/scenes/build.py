@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from manikin.characters.catalog import REFERENCE_HEIGHT, Character
 from manikin.characters.human import SOLE_FRICTION, human
-from manikin.clips.clip import Clip, load_clip
+from manikin.clips.clip import Clip
 from manikin.controllers.prioritized import Prioritized
 from manikin.errors import ClipError, InputError, SceneError, did_you_mean
 from manikin.loop import Run
 from manikin.motion.keyframes import posture_of
 from manikin.motion.nearest import nearest_pose
+from manikin.motion.retarget import read_clip
 from manikin.physics.attach import hold_still
 from manikin.physics.support import Support
 from manikin.physics.world import World
@@ -97,11 +98,11 @@ def _meta(scene: Scene, actors: list[Actor]) -> dict[str, Any]:
 
 def _actor(prefix: str, spec: CharacterSpec) -> Actor:
     key = "character" if not prefix else f"characters.{prefix[:-1]}"
+    body = human(spec.height, spec.mass, spec.sex, spec.feet, spec.strength, spec.locked, prefix)
     try:
-        clip = load_clip(spec.clip)
+        clip = read_clip(spec.clip, body, spec.clip_fps, spec.skeleton)
     except ClipError as error:
         raise SceneError(f"{key}.clip: {error}") from None
-    body = human(spec.height, spec.mass, spec.sex, spec.feet, spec.strength, spec.locked, prefix)
     return Actor(spec, body, clip)
 
 
@@ -254,7 +255,7 @@ class _Where:
             return Reach(spec.seconds, spec.frequency)
         if spec.law == "hold":
             return Hold(spec.frequency)
-        clip = actor.clip if spec.clip is None else self.look_up("clip", lambda: load_clip(str(spec.clip)))
+        clip = actor.clip if spec.clip is None else self.look_up("clip", lambda: read_clip(str(spec.clip), actor.character))
         character = actor.character
         names = (spec.of,) if isinstance(spec.of, str) else spec.of
         joints = character.joints if names is None else tuple(character.prefix + n for n in names)
@@ -344,7 +345,7 @@ class _Where:
         return given
 
     def _pose(self, world: World, actor: Actor, measure: Posture, spec: GoalSpec, key: str) -> Array:
-        clip = self.look_up(f"{key}.clip", lambda: load_clip(str(spec.clip)))
+        clip = self.look_up(f"{key}.clip", lambda: read_clip(str(spec.clip), actor.character))
         if not -len(clip.qpos) <= spec.frame < len(clip.qpos):
             raise self.wrong(f"{key}.frame", f"given {spec.frame}: the clip has frames 0 to {len(clip.qpos) - 1}")
         joints = {int(world.model.jnt_qposadr[world.joint(j)]): j for j in actor.character.joints}

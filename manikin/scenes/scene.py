@@ -49,6 +49,8 @@ class CharacterSpec(Table):
     at: tuple[Finite, Finite] = (0.0, 0.0)
     facing: Finite = 0.0
     clip: str = "stand"
+    clip_fps: Annotated[float, Field(gt=0, le=10_000)] | None = None  # rate of a motion file [Hz], where it is wrong or silent
+    skeleton: str | None = None  # the .asf of an .amc clip; default the one beside it
     locked: tuple[str, ...] = ()
     strength: float = Field(default=1.0, gt=0, le=10)
 
@@ -108,7 +110,7 @@ class GoalSpec(Table):
         if (self.of or self.carry) and self.at is None:
             raise ValueError("of and carry go with at")
         if self.brace and self.of != "feet":
-            raise ValueError("brace goes with of = \"feet\"")
+            raise ValueError('brace goes with of = "feet"')
         return self
 
 

@@ -1,0 +1,112 @@
+"""SkeletonMotion: a moving skeleton of any make, as motion files hold it, and where its joints are."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.errors import ClipError
+from manikin.spatial import quat_multiply, rotate
+
+Array = NDArray[np.float64]
+
+AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+
+
+@dataclass(frozen=True)
+class SkeletonMotion:
+    """Joints with their parents first; T frames of local rotations.
+
+    parents (J,): -1 for the root, which stands first. offsets (J, 3): place in the parent's frame at rest. rotations (T, J, 4):
+    wxyz, relative to the parent. root (T, 3): place of the root. ends: tips of chains, (parent joint, offset (3,)).
+    Lengths are metres with Z up, unless it comes straight from a reader: then they are the file's own.
+    """
+
+    joints: tuple[str, ...]
+    parents: NDArray[np.int64]
+    offsets: Array
+    rotations: Array
+    root: Array
+    fps: float
+    ends: tuple[tuple[int, tuple[float, float, float]], ...] = ()
+    metres: float | None = None  # length of the file's unit [m], where the file says it
+    notes: tuple[str, ...] = field(default=())  # what was guessed or repaired on the way here
+
+    def __post_init__(self) -> None:
+        frames, count = len(self.root), len(self.joints)
+        shapes = (self.parents.shape, self.offsets.shape, self.rotations.shape, self.root.shape)
+        if not frames or not count or shapes != ((count,), (count, 3), (frames, count, 4), (frames, 3)):
+            raise ClipError("a motion's arrays do not fit each other")
+        if self.parents[0] != -1 or (self.parents[1:] < 0).any() or (self.parents >= np.arange(count)).any():
+            raise ClipError("a motion's joints must come after their parents, one root first")
+        if not all(np.isfinite(a).all() for a in (self.offsets, self.rotations, self.root)) or not 0 < self.fps < np.inf:
+            raise ClipError("a motion's numbers must be finite, its rate above zero")
+
+    @property
+    def seconds(self) -> float:
+        """From the first frame to the last [s]."""
+        return (len(self.root) - 1) / self.fps
+
+    def children(self, joint: int) -> list[int]:
+        """Joints that hang on a joint."""
+        return [int(k) for k in np.flatnonzero(self.parents == joint)]
+
+    def tip(self, joint: int) -> Array | None:
+        """Offset (3,) of the end of the chain that hangs on a joint, in its frame, or None."""
+        for parent, offset in self.ends:
+            if parent == joint:
+                return np.array(offset)
+        return None
+
+
+def global_poses(motion: SkeletonMotion) -> tuple[Array, Array]:
+    """Places (T, J, 3) and turns (T, J, 4) of all joints."""
+    places = np.empty((len(motion.root), len(motion.joints), 3))
+    turns = np.empty_like(motion.rotations)
+    for j, parent in enumerate(motion.parents):
+        if parent < 0:
+            places[:, j], turns[:, j] = motion.root, motion.rotations[:, j]
+            continue
+        places[:, j] = places[:, parent] + rotate(turns[:, parent], np.broadcast_to(motion.offsets[j], (len(places), 3)))
+        turns[:, j] = quat_multiply(turns[:, parent], motion.rotations[:, j])
+    return places, turns
+
+
+def rest_places(motion: SkeletonMotion) -> Array:
+    """Places (J, 3) of all joints when nothing turns, the root at zero."""
+    places = np.zeros((len(motion.joints), 3))
+    for j, parent in enumerate(motion.parents):
+        if parent >= 0:
+            places[j] = places[parent] + motion.offsets[j]
+    return places
+
+
+def euler_to_quat(angles: Array, order: str) -> Array:
+    """Turns (..., 4) from angles (..., k) [rad]: the product of turns about `order`'s axes, the first outermost."""
+    out = np.zeros((*angles.shape[:-1], 4))
+    out[..., 0] = 1.0
+    for k, letter in enumerate(order):
+        out = quat_multiply(out, about(letter, angles[..., k]))
+    return out
+
+
+def about(letter: str, angle: Array) -> Array:
+    """Turns (..., 4) about one axis X, Y or Z by angles (...) [rad]."""
+    out = np.zeros((*angle.shape, 4))
+    out[..., 0], out[..., 1:] = np.cos(angle / 2), np.sin(angle / 2)[..., None] * np.array(AXES[letter])
+    return out
+
+
+def turn_frames(motion: SkeletonMotion, turn: Array, scale: float) -> SkeletonMotion:
+    """The same motion in axes turned by the matrix `turn` (3, 3), lengths times `scale`."""
+    rotations = motion.rotations.copy()
+    rotations[..., 1:] = rotations[..., 1:] @ turn.T
+    ends = tuple((p, _triple(scale * turn @ np.array(o))) for p, o in motion.ends)
+    return SkeletonMotion(
+        motion.joints, motion.parents, scale * motion.offsets @ turn.T, rotations, scale * motion.root @ turn.T,
+        motion.fps, ends, motion.metres, motion.notes,
+    )  # fmt: skip
+
+
+def _triple(v: Array) -> tuple[float, float, float]:
+    return (float(v[0]), float(v[1]), float(v[2]))
