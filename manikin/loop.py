@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from manikin.physics.attach import feel_loads
+from manikin.physics.attach import break_grips, feel_loads
 from manikin.physics.world import Control, Push, World
 from manikin.recording import Recorder
 from manikin.tasks.task import Task
@@ -56,8 +56,9 @@ class Run:
                 return
             # the forces of the last step, before the present one replaces its contacts
             feel_loads(world)
+            lost = [f"{hand} lost its grip" for hand in break_grips(world)]
             world.refresh()
-            events = self.script.update(world, self.tasks)
+            events = lost + self.script.update(world, self.tasks)
             if world.switched:
                 # the new constraint acts in this very step
                 world.refresh()

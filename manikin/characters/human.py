@@ -1,7 +1,7 @@
 """The human: 47 degrees of freedom built from stature, mass and sex.
 
 Skeleton and limits from body_plan, inertia from anthropometry (de Leva 1996), surface from figure. Left and right mirror
-each other exactly. Collision bits: 1 ground, 2 props, 4 characters.
+each other exactly. Collision bits: 1 ground, 2 props, 4 characters, 8 palms (for props that can be caught).
 """
 
 import xml.etree.ElementTree as ET
@@ -14,7 +14,7 @@ from manikin.characters.body_plan import Segment, Sex, girth, skeleton
 from manikin.characters.catalog import REFERENCE_HEIGHT, Character
 from manikin.characters.mjcf import child, element
 
-GROUND, PROPS, CHARACTERS = 1, 2, 4
+GROUND, PROPS, CHARACTERS, HANDS = 1, 2, 4, 8
 Feet = Literal["clamped", "contact"]
 
 # Stiff welds: rigid-foot control fails on soft ones (at solimp 0.9 the figure tips over).
@@ -50,6 +50,9 @@ _SOLES = {
 }
 _SOLE_DEPTH = {"foot": 0.043, "toes": 0.012}
 _SOLE_RADIUS = 0.006
+
+# the palm as a box in statures, hand frame, left side (its palm faces -y): middle and half sizes
+_PALM = ((0.003, -0.0014, -0.056), (0.031, 0.0117, 0.044))
 
 # sites, metres for a stature of 1.75 m, body frame, left side. The hand's is the middle of the palm.
 _SITES: dict[str, tuple[float, float, float]] = {
@@ -188,6 +191,12 @@ def _add_geoms(body: ET.Element, segment: Segment, prefix: str, height: float, b
         child(
             body, "geom", name=f"{prefix}{segment.name}_capsule", type="capsule", size=radius * bulk**power * height,
             fromto=np.concatenate([start * mirror, end * mirror]) * height, mass=0, group=3, **_collision(kind),
+        )  # fmt: skip
+    if kind == "hand":
+        middle, half = _PALM
+        child(
+            body, "geom", name=f"{prefix}{segment.name}_palm", type="box", size=np.array(half) * height, mass=0, group=3,
+            pos=np.array(middle) * mirror * height, contype=HANDS, conaffinity=0, friction=[1.0, 0.005, 0.0001],
         )  # fmt: skip
     if feet == "contact" and kind in _SOLES:
         for k, (_, at) in enumerate(point for point in _sole_points(height) if point[0] == segment.name):

@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.errors import InputError
+from manikin.physics.contacts import weld_wrenches
 from manikin.physics.world import World
 from manikin.spatial import quat_conjugate, quat_multiply
 from manikin.springs import decay
 
 Array = NDArray[np.float64]
+
+# a palm this near [m] touches
+GAP = 0.005
 
 # half-life [s] with which a held prop is trusted to a new support; its loss is felt at once
 TRUST_HALFLIFE = 0.25
@@ -40,16 +44,56 @@ def hold_still(world: World, equality: str) -> None:
     world.switched.append(e)
 
 
-def grasp(world: World, hand: str, prop: str) -> None:
-    """Weld a prop to a hand in their present relative pose."""
+def grasp(world: World, hand: str, prop: str, snug: bool = False) -> None:
+    """Weld a prop to a hand in their present relative pose; `snug` closes the gap between palm and prop, or opens an overlap."""
     e = _grip(world, hand, prop)
     body = world.body(prop)
     if body not in world.held:
         _first_feel(world, body)
     _weld_here(world, e, world.data.site_xpos[world.site(hand)].copy())
+    if snug:
+        gap, outward = palm_gap(world, hand, prop)
+        world.model.eq_data[e, 3:6] -= world.data.xmat[world.body(hand)].reshape(3, 3).T @ (gap * outward)
     world.data.eq_active[e] = 1
     world.switched.append(e)
     world.find_held()
+
+
+def palm_gap(world: World, hand: str, prop: str) -> tuple[float, Array]:
+    """Distance [m] between palm and prop (negative when they overlap), and the palm's outward normal.
+
+    The normal is zero when another side of the hand is nearer to the prop's middle.
+    """
+    model, data = world.model, world.data
+    palm, body = model.geom(f"{hand}_palm").id, world.body(prop)
+    first, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
+    gap = min(float(mujoco.mj_geomDistance(model, data, palm, g, 0.5, None)) for g in range(first, first + count))
+    axes, reach = data.geom_xmat[palm].reshape(3, 3), model.geom_size[palm]
+    # the palm is the side where the hand's site lies
+    side = 1.0 if model.site_pos[world.site(hand), 1] > model.geom_pos[palm, 1] else -1.0
+    inside = axes.T @ (data.xpos[body] - data.geom_xpos[palm])
+    beyond = np.array([abs(inside[0]), side * inside[1], abs(inside[2])]) - reach
+    return gap, side * axes[:, 1] if beyond[1] >= max(beyond[0], beyond[2], 0.0) else np.zeros(3)
+
+
+def touches(world: World, hand: str, prop: str) -> bool:
+    """Whether the palm side of a hand touches a prop."""
+    gap, outward = palm_gap(world, hand, prop)
+    return gap <= GAP and bool(outward.any())
+
+
+def break_grips(world: World) -> list[str]:
+    """Let go of every prop that pulls harder than its grip can bear (World.grip_limits); the hands that lost theirs."""
+    limits = world.grip_limits
+    if not limits or not world.held:
+        return []
+    wrenches = weld_wrenches(world.model, world.data)
+    lost = []
+    for hand, prop, e in world.grips:
+        if world.data.eq_active[e] and prop in limits and np.linalg.norm(wrenches[e][:3]) > limits[prop]:
+            release(world, hand)
+            lost.append(hand)
+    return lost
 
 
 def release(world: World, hand: str) -> None:

@@ -93,6 +93,8 @@ class World:
         self.grips = self._find_grips()
         # bodies that hands hold now; kept by attach.py
         self.held: set[int] = set()
+        # force [N] above which a prop slips out of a hand, by name
+        self.grip_limits: dict[str, float] = {}
         self._dynamics = Dynamics(self.model, self.data)
         self.forward()
 
@@ -225,7 +227,7 @@ class World:
         other = object.__new__(World)
         other.mjcf, other.steps, other._fast_dof = self.mjcf, self.steps, self._fast_dof
         other.switched, other.torque_limits, other.step_damping = list(self.switched), self.torque_limits, self.step_damping
-        other.grips, other.held = self.grips, set(self.held)
+        other.grips, other.held, other.grip_limits = self.grips, set(self.held), self.grip_limits
         other.model = copy.copy(self.model)
         other.data = mujoco.MjData(other.model)
         mujoco.mj_copyData(other.data, other.model, self.data)

@@ -23,11 +23,11 @@ from manikin.physics.attach import hold_still
 from manikin.physics.support import Support
 from manikin.physics.world import World
 from manikin.recording import Recorder
-from manikin.scenes.scene import CharacterSpec, GoalSpec, Scene, TaskSpec, TuneSpec
+from manikin.scenes.scene import CharacterSpec, GoalSpec, MeetSpec, PropSpec, Scene, StepSpec, TaskSpec, TuneSpec
 from manikin.scenes.scripts import GoalMaker, Step, Steps
 from manikin.scenes.stage import PropShape, stage
 from manikin.spatial import quat_from_axis_angle, quat_multiply
-from manikin.tasks.goals import Braced, Fixed, Goal, OnBody, Path
+from manikin.tasks.goals import Against, Braced, Fixed, Goal, Meet, OnBody, Path, flight_to_plane
 from manikin.tasks.laws import Hold, Law, Nearest, Reach, Stabilize, Track
 from manikin.tasks.limits import JointLimits
 from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Momentum, Orientation, Points, Posture
@@ -64,6 +64,12 @@ def build_run(scene: Scene, record: bool = True) -> Run:
     world = World(stage(scene.name, [a.character for a in actors], props, scene.timestep))
     for actor in actors:
         _place(world, actor)
+    for name, prop in scene.props.items():
+        if not prop.fixed:
+            dof = int(world.model.jnt_dofadr[world.joint(name)])
+            world.data.qvel[dof : dof + 3] = prop.velocity
+        if prop.grip.force is not None:
+            world.grip_limits[name] = prop.grip.force
     world.dynamics().stand_on(tuple(stand_support(world, a.character) for a in actors if a.spec.feet == "contact"))
     world.forward()
     tasks = [_Where(scene, f"tasks.{name}").build_task(world, actors, name, spec) for name, spec in scene.tasks.items()]
@@ -106,8 +112,10 @@ def _actor(prefix: str, spec: CharacterSpec) -> Actor:
     return Actor(spec, body, clip)
 
 
-def _prop(name: str, spec: Any, scene: Scene) -> PropShape:
-    shape = PropShape(spec.shape, spec.size, spec.mass, spec.at, spec.turn, spec.friction, spec.fixed)
+def _prop(name: str, spec: PropSpec, scene: Scene) -> PropShape:
+    shape = PropShape(
+        spec.shape, spec.size, spec.mass, spec.at, spec.turn, spec.friction, spec.fixed, spec.catchable, spec.grip.softness
+    )  # fmt: skip
     if spec.colour is not None:
         shape = PropShape(**{**shape.__dict__, "colour": spec.colour})
     return shape
@@ -284,6 +292,8 @@ class _Where:
                 raise self.wrong(key, "a clip's pose is a goal for measure 'posture'")
             pose = self._pose(world, actor, measure, spec, key)
             return lambda w: Fixed(pose)
+        if spec.meet is not None:
+            return self._meeting(world, actor, measure, spec.meet, key)
         if spec.path is not None:
             path = np.array(spec.path, float) if len({len(r) for r in spec.path}) == 1 else None
             if path is None or len(path) < 2 or (np.diff(path[:, 0]) <= 0).any():
@@ -318,6 +328,30 @@ class _Where:
         value = self._numbers(measure, numbers.ravel() * scale, key)
         return lambda w: Fixed(value)
 
+    def _meeting(self, world: World, actor: Actor, measure: Measure, spec: MeetSpec, key: str) -> GoalMaker:
+        body, plane = self.flying(world, actor, spec, f"{key}.meet")
+        if isinstance(measure, Direction):
+            return lambda w: Against(body, *plane(w))
+        if not isinstance(measure, Points) or len(measure.bodies) != 1:
+            raise self.wrong(f"{key}.meet", "is for one point, or for an orientation with axis")
+        radius = _half_depth(self.scene.props[spec.prop])
+        return lambda w: Meet(body, radius, *plane(w), spec.give, spec.most, spec.seconds)
+
+    def flying(
+        self, world: World, actor: Actor, spec: MeetSpec, key: str
+    ) -> tuple[int, Callable[[World], tuple[Array, Array]]]:  # fmt: skip
+        """A prop that flies, and the plane ahead of the feet in which it is met: a point of it and the way the feet point."""
+        if spec.prop not in self.scene.props or self.scene.props[spec.prop].fixed:
+            movable = [p for p, s in self.scene.props.items() if not s.fixed]
+            raise self.wrong(f"{key}.prop", f"no movable prop is called '{spec.prop}'{did_you_mean(spec.prop, movable)}")
+
+        def plane(w: World) -> tuple[Array, Array]:
+            point = _on_stance(w, actor, np.array([spec.plane - 0.0175, 0.0]))
+            ahead = point - _on_stance(w, actor, np.zeros(2))
+            return point, ahead / np.linalg.norm(ahead)
+
+        return world.body(spec.prop), plane
+
     def _braced(
         self, world: World, actor: Actor, measure: CentreOfMass, brace: dict[str, float], point: Array, key: str
     ) -> GoalMaker:  # fmt: skip
@@ -351,6 +385,11 @@ class _Where:
         joints = {int(world.model.jnt_qposadr[world.joint(j)]): j for j in actor.character.joints}
         names = tuple(joints[int(a)].removeprefix(actor.character.prefix) for a in measure.qpos)
         return clip.angles(names)[spec.frame]
+
+
+def _half_depth(prop: PropSpec) -> float:
+    """From the middle of a prop to where a palm meets it [m]."""
+    return prop.size[1] / 2 if prop.shape == "box" else prop.size[0]
 
 
 def _reach(spec: TaskSpec, reach: float) -> float:
@@ -400,6 +439,14 @@ def _on_stance(world: World, actor: Actor, offset: Array) -> Array:
 # --- the script
 
 
+def _arrival(here: _Where, world: World, actors: list[Actor], spec: StepSpec) -> Callable[[World], float] | None:
+    """How long until what a step waits for arrives."""
+    if isinstance(spec.when, str) or spec.when.arriving is None:
+        return None
+    body, plane = here.flying(world, actors[0], spec.when.arriving, "when.arriving")
+    return lambda w: flight_to_plane(w, body, *plane(w)).seconds
+
+
 def _script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) -> Steps:
     by_name = {t.name: t for t in tasks}
     step_names = [s.name for s in scene.steps]
@@ -420,13 +467,14 @@ def _script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) 
                     raise here.wrong(key, f"no task is called '{name}'{did_you_mean(name, by_name)}")
         if spec.otherwise is not None and spec.otherwise not in step_names:
             raise here.wrong("otherwise", f"no step is called '{spec.otherwise}'{did_you_mean(spec.otherwise, step_names)}")
-        for hand in [*spec.grasp, *spec.release]:
+        touched = {} if isinstance(spec.when, str) else spec.when.touch
+        for hand in [*spec.grasp, *spec.release, *touched]:
             if hand not in hands:
                 raise here.wrong(
-                    "grasp" if hand in spec.grasp else "release",
+                    "grasp" if hand in spec.grasp else "release" if hand in spec.release else "when.touch",
                     f"no hand is called '{hand}'{did_you_mean(hand, hands)}",
                 )
-        for prop in spec.grasp.values():
+        for prop in [*spec.grasp.values(), *touched.values()]:
             if prop not in scene.props or scene.props[prop].fixed:
                 free = [p for p, s in scene.props.items() if not s.fixed]
                 raise here.wrong("grasp", f"no movable prop is called '{prop}'{did_you_mean(prop, free)}")
@@ -435,7 +483,7 @@ def _script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) 
             for name, goal in spec.goals.items()
         }
         tune = {name: here.settings(by_name[name], scene.tasks[name], t) for name, t in spec.tune.items()}
-        steps.append(Step(spec, goals, tune))
+        steps.append(Step(spec, goals, tune, _arrival(here, world, actors, spec)))
     for fact, fact_spec in scene.facts.items():
         for step in (fact_spec.since, fact_spec.until):
             if step is not None and step not in step_names:

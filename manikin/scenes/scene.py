@@ -63,6 +63,27 @@ class CharacterSpec(Table):
         return value
 
 
+class GripSpec(Table):
+    """How a hand holds a prop: it slips out above `force` [N]; `softness` [s] is how fast a difference of speed is taken up."""
+
+    force: Positive | None = None
+    softness: float = Field(default=0.0, ge=0, le=0.5)
+
+
+class MeetSpec(Table):
+    """Where and how to meet something that flies: in a plane ahead of the feet, moving along with it.
+
+    plane: distance [m] ahead of the ankles. give: share of its velocity that the hand takes on within `seconds`, up to
+    `most` [m/s].
+    """
+
+    prop: str
+    plane: Positive = 0.42
+    give: float = Field(default=0.6, ge=0, le=1)
+    most: float = Field(default=4.0, ge=0, le=20)
+    seconds: Positive = 0.12
+
+
 class PropSpec(Table):
     """A rigid thing. size: box [x, y, z]; sphere [radius]; capsule and cylinder [radius, length]."""
 
@@ -73,6 +94,9 @@ class PropSpec(Table):
     at: tuple[Finite, Finite, Finite]
     turn: tuple[Finite, Finite, Finite] = (0.0, 0.0, 0.0)
     fixed: bool = False
+    velocity: Vector = (0.0, 0.0, 0.0)  # [m/s] at the start: thrown
+    catchable: bool = False  # palms touch it
+    grip: "GripSpec" = Field(default_factory=lambda: GripSpec())
     colour: tuple[float, float, float] | None = None
 
     @model_validator(mode="after")
@@ -90,6 +114,7 @@ class GoalSpec(Table):
     carry: a held prop whose middle shall come to `at`; the hands keep their places on it.
     path: rows [time, numbers...] to be tracked. clip, frame: a pose of a clip, for posture.
     scale: lengths are meant for a stature of 1.75 m and scale with the character.
+    meet: a flying prop: where a point shall meet it, or (for a direction) against its flight.
     brace: {prop = share}: stand back beforehand by a share of what the prop's weight will add, for com.
     """
 
@@ -99,14 +124,15 @@ class GoalSpec(Table):
     path: tuple[tuple[Finite, ...], ...] | None = None
     clip: str | None = None
     frame: int = 0
+    meet: MeetSpec | None = None
     scale: bool = False
     brace: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default={}, max_length=1)
 
     @model_validator(mode="after")
     def _one_kind(self) -> "GoalSpec":
-        kinds = [k for k in ("at", "path", "clip") if getattr(self, k) is not None]
+        kinds = [k for k in ("at", "path", "clip", "meet") if getattr(self, k) is not None]
         if len(kinds) != 1:
-            raise ValueError("a goal needs exactly one of at, path, clip")
+            raise ValueError("a goal needs exactly one of at, path, clip, meet")
         if (self.of or self.carry) and self.at is None:
             raise ValueError("of and carry go with at")
         if self.brace and self.of != "feet":
@@ -152,16 +178,25 @@ class TaskSpec(Table):
 
 
 class WhenSpec(Table):
-    """All that is given must hold: seconds after the last step began, and a task within a distance of its goal."""
+    """All that is given must hold.
+
+    after: seconds since the last step began. task, within: a task within a distance of its goal. touch: {hand = prop}: the
+    palm touches the prop. arriving: {prop, plane}, seconds: a flying prop is that near to a plane.
+    """
 
     after: float = Field(default=0.0, ge=0)
     task: str | None = None
     within: Positive | None = None
+    touch: dict[str, str] = {}
+    arriving: MeetSpec | None = None
+    seconds: Positive | None = None
 
     @model_validator(mode="after")
     def _pair(self) -> "WhenSpec":
         if (self.task is None) != (self.within is None):
             raise ValueError("task and within go together")
+        if (self.arriving is None) != (self.seconds is None):
+            raise ValueError("arriving and seconds go together")
         return self
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from manikin.physics.attach import grasp, release
+from manikin.physics.attach import grasp, release, touches
 from manikin.physics.world import World
 from manikin.scenes.scene import StepSpec
 from manikin.tasks.goals import Goal
@@ -19,6 +19,7 @@ class Step:
     spec: StepSpec
     goals: dict[str, GoalMaker]
     tune: dict[str, dict[str, float]]
+    arrives: Callable[[World], float] | None = None  # seconds until a flying prop is where it is waited for
 
 
 @dataclass
@@ -37,7 +38,7 @@ class Steps:
         out: list[str] = []
         while not self.done:
             following = self._following()
-            if following is not None and self._due(world, tasks, self.steps[following].spec):
+            if following is not None and self._due(world, tasks, self.steps[following]):
                 self._begin(following, world, tasks)
             elif self._late(world):
                 self._give_up(world, tasks)
@@ -59,11 +60,15 @@ class Steps:
             index += 1
         return index if index < len(self.steps) else None
 
-    def _due(self, world: World, tasks: Sequence[Task], spec: StepSpec) -> bool:
-        when = spec.when
+    def _due(self, world: World, tasks: Sequence[Task], step: Step) -> bool:
+        when = step.spec.when
         if isinstance(when, str):
             return self.position < 0
         if world.time - self.since < when.after:
+            return False
+        if any(not touches(world, hand, prop) for hand, prop in when.touch.items()):
+            return False
+        if step.arrives is not None and step.arrives(world) > (when.seconds or 0.0):
             return False
         if when.task is None or when.within is None:
             return True
@@ -91,7 +96,7 @@ class Steps:
         for hand in step.spec.release:
             release(world, hand)
         for hand, prop in step.spec.grasp.items():
-            grasp(world, hand, prop)
+            grasp(world, hand, prop, snug=bool(step.spec.when != "start" and step.spec.when.touch))
         for name in step.spec.off:
             by_name[name].active = False
         for name in step.spec.on:

@@ -9,7 +9,7 @@ import numpy as np
 
 from manikin import palette
 from manikin.characters.catalog import Character
-from manikin.characters.human import CHARACTERS, GROUND, PROPS, STIFF
+from manikin.characters.human import CHARACTERS, GROUND, HANDS, PROPS, STIFF
 from manikin.characters.mjcf import child, element
 from manikin.physics.attach import grip_name
 
@@ -27,6 +27,8 @@ class PropShape:
     turn: tuple[float, float, float] = (0.0, 0.0, 0.0)  # roll, pitch, yaw [deg]
     friction: float = 0.8
     fixed: bool = False
+    catchable: bool = False  # palms touch it
+    softness: float = 0.0  # time [s] in which a grip takes up a difference of speed; 0 for a stiff one
     colour: tuple[float, float, float] = palette.MATERIALS["prop"]
 
     def mujoco_size(self) -> tuple[float, ...]:
@@ -78,8 +80,9 @@ def stage(
         for hand in character.hands:
             for prop, spec in props.items():
                 if not spec.fixed:
+                    grip = STIFF if spec.softness <= 0 else STIFF | {"solref": [spec.softness, 1.0]}
                     child(
-                        equalities, "weld", name=grip_name(hand, prop), body1=hand, body2=prop, active=False, **STIFF
+                        equalities, "weld", name=grip_name(hand, prop), body1=hand, body2=prop, active=False, **grip
                     )  # fmt: skip
     ET.indent(root, " ")
     return ET.tostring(root, encoding="unicode")
@@ -126,6 +129,7 @@ def _add_prop(world: ET.Element, name: str, spec: PropShape) -> None:
         child(body, "freejoint", name=name)
     child(
         body, "geom", name=name, type=spec.shape, size=spec.mujoco_size(), mass=spec.mass, rgba=[*spec.colour, 1],
-        contype=PROPS, conaffinity=GROUND | PROPS | CHARACTERS, friction=[spec.friction, 0.005, 0.0001],
+        contype=PROPS, conaffinity=GROUND | PROPS | CHARACTERS | (HANDS if spec.catchable else 0),
+        friction=[spec.friction, 0.005, 0.0001],
     )  # fmt: skip
     child(body, "site", name=name, size=0.01, group=4)

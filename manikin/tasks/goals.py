@@ -72,6 +72,87 @@ class Braced:
         return Aim(self.place - self.share * self.fraction * (1.0 - world.load[self.body]) * ahead)
 
 
+class Flight(NamedTuple):
+    """Where a flying body crosses a plane: in how many seconds (may be negative), place and velocity there."""
+
+    seconds: float
+    place: Array
+    velocity: Array
+
+
+def flight_to_plane(world: World, body: int, origin: Array, normal: Array) -> Flight:
+    """Ballistic flight of a free body to the plane through `origin` that it approaches against `normal`.
+
+    A body that flies away from the plane never arrives: seconds is infinite, place and velocity are those of now.
+    """
+    data, gravity = world.data, world.model.opt.gravity
+    dof = int(world.model.body_dofadr[body])
+    place, velocity = data.xpos[body].copy(), data.qvel[dof : dof + 3].copy()
+    closing = -float(velocity @ normal)
+    pull = -float(gravity @ normal)
+    way = float((place - origin) @ normal)
+    if abs(pull) < 1e-9:
+        seconds = way / closing if closing > 1e-3 else float("inf")
+    else:
+        root = closing * closing + 2 * pull * way
+        seconds = (-closing + np.sqrt(root)) / pull if root > 0 else float("inf")
+    if not np.isfinite(seconds):
+        return Flight(float("inf"), place, velocity)
+    return Flight(seconds, place + seconds * velocity + 0.5 * seconds**2 * gravity, velocity + seconds * gravity)
+
+
+@dataclass(frozen=True)
+class Meet:
+    """Where a palm meets a flying thing, and how it moves along.
+
+    Abe & Popovic 2006, section 5: stabilization puts the hand where the ball should be caught, tracking then matches the
+    hand's velocity to the ball's. The hand waits at the plane and gives way with a steady acceleration, for `seconds`, so
+    that it has a share of the ball's velocity when the ball catches up with it, a little behind the plane. Without `moving`
+    it is the place to wait at.
+    """
+
+    body: int
+    radius: float  # from its middle to where it is touched [m]
+    origin: Array
+    normal: Array
+    give: float  # share of its velocity
+    most: float  # [m/s]
+    seconds: float
+
+    def at(self, world: World, moving: bool = True) -> Aim:
+        flight = flight_to_plane(world, self.body, self.origin, self.normal)
+        speed = max(float(np.linalg.norm(flight.velocity)), 1e-9)
+        share = min(self.give, self.most / speed)
+        # it goes on for half the share of the time until it has caught up
+        late = 0.5 * share * self.seconds
+        gravity = world.model.opt.gravity
+        velocity = flight.velocity + late * gravity
+        place = flight.place + late * flight.velocity + 0.5 * late**2 * gravity
+        place = place + self.radius * velocity / max(float(np.linalg.norm(velocity)), 1e-9)
+        rate = share * velocity
+        start = place - 0.5 * self.seconds * rate
+        if not moving or not np.isfinite(flight.seconds):
+            return Aim(start)
+        begun = max(self.seconds - flight.seconds - late, 0.0)
+        if begun >= self.seconds:
+            return Aim(place + (begun - self.seconds) * rate, rate)
+        pull = rate / self.seconds
+        return Aim(start + 0.5 * begun**2 * pull, begun * pull, pull if begun > 0 else np.zeros(3))
+
+
+@dataclass(frozen=True)
+class Against:
+    """The direction from which a flying thing comes, where it crosses a plane."""
+
+    body: int
+    origin: Array
+    normal: Array
+
+    def at(self, world: World, moving: bool = True) -> Aim:
+        velocity = flight_to_plane(world, self.body, self.origin, self.normal).velocity
+        return Aim(-velocity / max(float(np.linalg.norm(velocity)), 1e-9))
+
+
 @dataclass(frozen=True)
 class Path:
     """A smooth curve through timed keys: cubic Hermite with Catmull-Rom slopes, at rest beyond both ends."""
