@@ -24,6 +24,34 @@ def grip_name(hand: str, prop: str) -> str:
     return f"grip_{hand}_{prop}"
 
 
+def join_name(hand: str) -> str:
+    """Name of the ball joint that ties a prop to a hand from the start."""
+    return f"join_{hand}"
+
+
+def join(world: World, hand: str) -> None:
+    """Tie the palm to the origin of what is joined to it; the weight rests on the character."""
+    model, data = world.model, world.data
+    e = world.equality(join_name(hand))
+    model.eq_data[e, :3], model.eq_data[e, 3:6] = model.site_pos[world.site(hand)], 0.0
+    data.eq_active[e] = 1
+    world.switched.append(e)
+    world.load[model.body_rootid == model.body_rootid[model.eq_obj2id[e]]] = 1.0
+
+
+def leave_out(world: World, prop: str) -> None:
+    """Hide from the controller that a prop is tied to anyone: it neither carries nor balances it."""
+    dynamics, model = world.dynamics(), world.model
+    mine = model.body_rootid == world.body(prop)
+    known = np.ones(model.neq, np.uint8) if dynamics.known is None else dynamics.known.copy()
+    for e in range(model.neq):
+        bodies = model.eq_type[e] in (mujoco.mjtEq.mjEQ_WELD, mujoco.mjtEq.mjEQ_CONNECT)
+        if bodies and (mine[model.eq_obj1id[e]] or mine[model.eq_obj2id[e]]):
+            known[e] = 0
+    dynamics.known = known
+    world.load[mine] = 0.0
+
+
 def hold_still(world: World, equality: str) -> None:
     """Fix a clamped foot or a locked joint where it is now."""
     model, data = world.model, world.data

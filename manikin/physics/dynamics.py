@@ -220,6 +220,8 @@ class Dynamics:
         # share of each body's weight that its holder carries, and forces from outside that are felt (see attach.py)
         self.load = np.zeros(model.nbody)
         self.external = np.zeros(model.nv)
+        # equalities (neq,) that control knows of; None for all of them
+        self.known: NDArray[np.uint8] | None = None
         self._response: Response | None = None
         self._layout: Structure | None = None
 
@@ -320,7 +322,7 @@ class Dynamics:
     def response(self) -> Response:
         """How the world answers to control: computed once per state."""
         if self._response is None:
-            active = self._eq_active
+            active = self._eq_active if self.known is None else self._eq_active & self.known
             if self._layout is None or self._layout.active != active.tobytes():
                 self._layout = structure(self.model, active)
             self._response = Response(self, self._layout)

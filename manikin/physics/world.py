@@ -228,5 +228,6 @@ class World:
         mujoco.mj_copyData(other.data, other.model, self.data)
         other._dynamics = Dynamics(other.model, other.data)
         other._dynamics.load[:], other._dynamics.external[:] = self.load, self._dynamics.external
+        other._dynamics.known = self._dynamics.known
         other._dynamics.refresh()
         return other
