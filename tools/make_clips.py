@@ -174,7 +174,7 @@ def main() -> None:
             Key(2.8, HOLD, -2.0, HIGH), Key(3.2, HOLD, -2.0, HIGH),
         ]  # fmt: skip
     clips |= {"reach": reach(), "catch": catch(), "toss": toss()}
-    rope: dict[str, Any] = {"right": (0.30, -0.07, 0.98), "left": (0.50, -0.03, 1.02), "ahead": MIDFOOT, "firm": 2.0}
+    rope: dict[str, Any] = {"right": (0.36, -0.03, 1.00), "left": (0.44, -0.02, 1.03), "ahead": MIDFOOT, "firm": 2.0}
     clips["rope"] = [Key(0.0, ROPE, 2.0, **rope), Key(0.1, ROPE, 2.0, **rope)]
     for name, keys in clips.items():
         clip = make_clip(world, figure, keys, 30.0, stance)

@@ -30,13 +30,15 @@ def join_name(hand: str) -> str:
 
 
 def join(world: World, hand: str) -> None:
-    """Tie the palm to the origin of what is joined to it; the weight rests on the character."""
+    """Tie the palm to the point of the other body that is there now; the weight rests on the character."""
     model, data = world.model, world.data
-    e = world.equality(join_name(hand))
-    model.eq_data[e, :3], model.eq_data[e, 3:6] = model.site_pos[world.site(hand)], 0.0
+    e, site = world.equality(join_name(hand)), world.site(hand)
+    other = int(model.eq_obj2id[e])
+    model.eq_data[e, :3] = model.site_pos[site]
+    model.eq_data[e, 3:6] = data.xmat[other].reshape(3, 3).T @ (data.site_xpos[site] - data.xpos[other])
     data.eq_active[e] = 1
     world.switched.append(e)
-    world.load[model.body_rootid == model.body_rootid[model.eq_obj2id[e]]] = 1.0
+    world.load[model.body_rootid == model.body_rootid[other]] = 1.0
 
 
 def leave_out(world: World, prop: str) -> None:
@@ -45,8 +47,9 @@ def leave_out(world: World, prop: str) -> None:
     mine = model.body_rootid == world.body(prop)
     known = np.ones(model.neq, np.uint8) if dynamics.known is None else dynamics.known.copy()
     for e in range(model.neq):
-        bodies = model.eq_type[e] in (mujoco.mjtEq.mjEQ_WELD, mujoco.mjtEq.mjEQ_CONNECT)
-        if bodies and (mine[model.eq_obj1id[e]] or mine[model.eq_obj2id[e]]):
+        # the other kind of equality, a locked joint, names no bodies
+        ties = model.eq_type[e] != int(mujoco.mjtEq.mjEQ_JOINT)
+        if ties and (mine[model.eq_obj1id[e]] or mine[model.eq_obj2id[e]]):
             known[e] = 0
     dynamics.known = known
     world.load[mine] = 0.0

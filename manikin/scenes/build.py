@@ -138,10 +138,10 @@ def _join(scene: Scene, world: World) -> None:
     for name, spec in scene.props.items():
         joints = scene.joints_of(name)
         if joints:
-            holds = {link: data.site_xpos[world.site(hand)].copy() for hand, link in joints.items()}
+            holds = [(link, data.site_xpos[world.site(hand)].copy()) for hand, link in joints.items()]
             links = (spec.links or PropShape.links) if spec.shape == "chain" else 1
-            if len(holds) < len(joints):
-                raise SceneError(f"{scene.name}: joined: two hands cannot hold '{name}' at the same point")
+            if len(holds) > 1 and spec.shape != "chain":
+                raise SceneError(f"{scene.name}: joined: two hands can be joined to a chain only; let them grasp '{name}'")
             try:
                 start, quats = lay_out(holds, links, spec.size[-1] / links, data.xquat[world.body(name)].copy())
             except ValueError as error:
@@ -152,6 +152,7 @@ def _join(scene: Scene, world: World) -> None:
                     data.qpos[address : address + 3] = start
                     address += 3
                 data.qpos[address : address + 4] = turn
+            world.forward()
             for hand in joints:
                 join(world, hand)
         if spec.unknown:

@@ -96,18 +96,20 @@ def _add_ring(assets: ET.Element, name: str, length: float, thick: float, along:
 # --- how a chain lies at the start
 
 
-def lay_out(holds: dict[int, Array], links: int, length: float, turn: Array) -> tuple[Array, Array]:
+def lay_out(holds: list[tuple[int, Array]], links: int, length: float, turn: Array) -> tuple[Array, Array]:
     """Where the first link starts (3,) and how each link is turned (links, 4) so that some of them start at given places.
 
-    holds: {link: place}. Both ends hang (the last one as `turn`, a quaternion, says); between two holds the links lie on an
-    arc that sags. Raises ValueError when two holds are further apart than the links between them reach.
+    holds: (link, place). Both ends hang (the last one as `turn`, a quaternion, says); between two holds the links lie on an
+    arc that sags, and a link with two holds points from the first to the second. Raises ValueError when two holds are further
+    apart than the links between them reach.
     """
     ways = np.tile(rotate(turn, DOWN), (links, 1))
-    held = sorted(holds)
-    ways[: held[0]] = -DOWN
-    for one, two in zip(held, held[1:]):
-        ways[one:two] = _arc(holds[one], holds[two], two - one, length)
-    start = holds[held[0]] - length * ways[: held[0]].sum(axis=0)
+    held = sorted(holds, key=lambda hold: hold[0])
+    first, place = held[0]
+    ways[:first] = -DOWN
+    for (one, here), (two, there) in zip(held, held[1:]):
+        ways[one : max(two, one + 1)] = _arc(here, there, max(two - one, 1), length)
+    start = place - length * ways[:first].sum(axis=0)
     quats = np.empty((links, 4))
     before, quat = rotate(turn, DOWN), turn
     for k in range(links):
