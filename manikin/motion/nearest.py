@@ -121,7 +121,7 @@ class PoseIndex:
     and kept in a k-d tree; what the tree cannot rule out is measured.
     """
 
-    def __init__(self, frames: Array, weights: Array, directions: int = 10) -> None:
+    def __init__(self, frames: Array, weights: Array, directions: int = 16) -> None:
         self.frames, self.weights = frames, weights
         features = np.array([_features(f, weights) for f in frames])
         self._middle = features.mean(axis=0)
@@ -136,6 +136,11 @@ class PoseIndex:
         best = float(_distances(self.frames, np.atleast_1d(first).astype(np.int64), markers, self.weights).min())
         frames, distance = self._within(place, markers, best)
         return int(frames[distance.argmin()]), float(distance.min())
+
+    def look_at_all(self, markers: Array) -> tuple[int, float]:
+        """The same by brute force: the referee."""
+        distance = _distances(self.frames, np.arange(len(self.frames)), markers, self.weights)
+        return int(distance.argmin()), float(distance.min())
 
     def within(self, markers: Array, radius: float) -> tuple[Ints, Array]:
         """All frames within `radius` [m] in order, some of those beyond it, and their distances."""
@@ -164,12 +169,12 @@ class NearestPose:
 
     def distances(self, world: World) -> Array:
         """Distance [m] (T,) of the present pose from each frame."""
-        return _distances(self.markers, np.arange(len(self.markers)), self._now(world), self.weights)
+        return _distances(self.markers, np.arange(len(self.markers)), self.markers_of(world), self.weights)
 
     def nearest(self, world: World) -> tuple[int, float]:
         """The nearest frame and its distance [m]."""
         if self.index is not None:
-            return self.index.nearest(self._now(world))
+            return self.index.nearest(self.markers_of(world))
         distance = self.distances(world)
         return int(distance.argmin()), float(distance.min())
 
@@ -183,7 +188,7 @@ class NearestPose:
         return angles, rates, accelerations
 
     def _blended(self, world: World, columns: int) -> Array:
-        now = self._now(world)
+        now = self.markers_of(world)
         if self.index is None:
             frames = np.arange(len(self.markers))
             distance = _distances(self.markers, frames, now, self.weights)
@@ -196,7 +201,8 @@ class NearestPose:
         # nothing in it ever changes: copies of a task share it
         return self
 
-    def _now(self, world: World) -> Array:
+    def markers_of(self, world: World) -> Array:
+        """Markers (3 n, 3) of the present pose, their horizontal mean taken out."""
         dynamics = world.dynamics()
         return _markers(dynamics.xpos, dynamics.xmat, self.bodies, self.weights, self.length)
 
