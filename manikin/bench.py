@@ -2,15 +2,17 @@
 
 import time
 from collections.abc import Callable
+from itertools import cycle
 
 import mujoco
 import numpy as np
 
 from manikin.characters.human import human
-from manikin.clips.clip import load_clip
+from manikin.clips.clip import Clip, library, load_clip
 from manikin.controllers.prioritized import Prioritized
 from manikin.errors import InputError, did_you_mean
 from manikin.motion.keyframes import posture_of
+from manikin.motion.nearest import nearest_pose
 from manikin.physics.attach import hold_still
 from manikin.physics.world import INTEGRATION, World
 from manikin.scenes.build import build_run
@@ -179,4 +181,54 @@ def bench_abe2006() -> Figures:
     return out
 
 
-BENCHMARKS: dict[str, Callable[[], Figures]] = {"abe2006": bench_abe2006}
+def long_clip(frames: int, seed: int = 0) -> Clip:
+    """A wander through the poses of all shipped clips, each visit bent a little differently."""
+    rng = np.random.default_rng(seed)
+    clips = [load_clip(name) for name in library()]
+    joints = clips[0].joints
+    parts: list[np.ndarray] = []
+    while sum(len(p) for p in parts) < frames:
+        clip = clips[int(rng.integers(len(clips)))]
+        count = int(rng.integers(60, 240))
+        # some stretch of the clip, at some speed, with slow changes of its own
+        begin, end = np.sort(rng.uniform(0, len(clip.qpos) - 1, 2))
+        chosen = np.linspace(begin, end, count).round().astype(int)
+        bent = clip.qpos[chosen].copy()
+        phase = rng.uniform(0, 2 * np.pi, len(joints))[None] + np.linspace(0, 3, count)[:, None]
+        bent[:, 7:] += rng.normal(0, 0.08, len(joints)) * np.sin(phase)
+        parts.append(bent)
+    qpos = np.concatenate(parts)[:frames]
+    return Clip(30.0, joints, qpos, np.ones((frames, 2), bool), clips[0].height)
+
+
+def nearest_pose_search(frames: int) -> tuple[Callable[[], object], Callable[[], object]]:
+    """The nearest frame of a long clip: through the index, and by looking at all frames. The figure moves on each time."""
+    character, world, clip = human(skin=False), standing_world("clamped"), long_clip(frames)
+    source = nearest_pose(clip, world, "", character.bodies, character.joints, character.joints, character.height)
+    assert source.index is not None
+    posture = posture_of(world, character)
+    states = []
+    rng = np.random.default_rng(1)
+    for frame in rng.integers(frames, size=64):
+        world.data.qpos[:7] = clip.qpos[frame, :7]
+        world.data.qpos[posture.qpos] = clip.qpos[frame, 7:] + rng.normal(0, 0.05, len(character.joints))
+        mujoco.mj_kinematics(world.model, world.data)
+        states.append(source.markers_of(world))
+    index = source.index
+    one, other = cycle(states), cycle(states)
+    return lambda: index.nearest(next(one)), lambda: index.look_at_all(next(other))
+
+
+def bench_nearest() -> Figures:
+    """Searching a clip of 20,000 frames through the index against looking at all of them."""
+    indexed, all_frames = median_seconds(*nearest_pose_search(20_000), rounds=8, count=16)
+    return {
+        "index_over_brute_force": round(indexed / all_frames, 4),
+        "brute_force_over_index": round(all_frames / indexed, 1),
+        "frames": 20_000.0,
+        "index_ms": round(indexed * 1e3, 4),
+        "brute_force_ms": round(all_frames * 1e3, 4),
+    }
+
+
+BENCHMARKS: dict[str, Callable[[], Figures]] = {"abe2006": bench_abe2006, "nearest": bench_nearest}

@@ -29,18 +29,24 @@ class Script(Protocol):
         ...
 
 
+class Puller(Protocol):
+    """A force that follows a script of its own, such as a scripted mouse; None while it does not act."""
+
+    def push(self, world: World) -> Push | None: ...
+
+
 class Run:
     """A world, its controller and script, advancing together.
 
-    every: physics steps per control update (1 = each step).
+    every: physics steps per control update (1 = each step). pullers: scripted forces, beside what `advance` is given.
     """
 
     def __init__(
         self, world: World, controller: Controller, script: Script, tasks: list[Task], every: int = 1,
-        recorder: Recorder | None = None,
+        recorder: Recorder | None = None, pullers: Sequence[Puller] = (),
     ) -> None:  # fmt: skip
         self.world, self.controller, self.script, self.tasks, self.every = world, controller, script, tasks, every
-        self.recorder = recorder
+        self.recorder, self.pullers = recorder, pullers
         self._control: Control | None = None
         self._pushed = False
 
@@ -68,12 +74,16 @@ class Run:
                 recorder.switches()
             else:
                 world.switched.clear()
-            self._push(inputs)
+            self._push(self._pulled(inputs) if self.pullers else inputs)
             if self._control is None or world.steps % self.every == 0 or events:
                 self._control = self.controller.control(world, self.tasks, dt)
             world.step(self._control)
             if recorder is not None:
                 recorder.stepped(self._control)
+
+    def _pulled(self, inputs: Sequence[Push]) -> Sequence[Push]:
+        scripted = [puller.push(self.world) for puller in self.pullers]
+        return [*inputs, *(push for push in scripted if push is not None)]
 
     def _push(self, inputs: Sequence[Push]) -> None:
         world = self.world

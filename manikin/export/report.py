@@ -62,7 +62,10 @@ def clean(value: Any) -> Any:
 
 
 def save_csv(recording: Recording, path: Path) -> None:
-    """One row per frame: time, where each prop and each character's root is, and each task's error and force."""
+    """One row per frame: time, where each prop and each character's root is, and each task's error and force.
+
+    Of a chain or a pendulum, where its first and its far end are.
+    """
     model = mujoco.MjModel.from_xml_string(recording.mjcf)
     columns: dict[str, np.ndarray[Any, Any]] = {"time": recording.time}
     for name in [*recording.meta.get("characters", {}), *recording.meta.get("props", [])]:
@@ -71,6 +74,7 @@ def save_csv(recording: Recording, path: Path) -> None:
         if joint >= 0:
             start = int(model.jnt_qposadr[joint])
             columns |= {f"{name}_{axis}": recording.qpos[:, start + k] for k, axis in enumerate("xyz")}
+    columns |= _far_ends(recording, model)
     for task, data in recording.tasks.items():
         columns |= {f"{task}_{what}": data[what] for what in ("error", "force")}
     text = io.StringIO()
@@ -79,3 +83,19 @@ def save_csv(recording: Recording, path: Path) -> None:
     writer.writerows([[f"{v:.6g}" for v in row] for row in zip(*columns.values())])
     with whole_file(path) as stream:
         stream.write(text.getvalue().encode())
+
+
+def _far_ends(recording: Recording, model: mujoco.MjModel) -> dict[str, np.ndarray[Any, Any]]:
+    """Columns of the far ends of props made of links."""
+    names = [f"{prop}_end" for prop in recording.meta.get("props", [])]
+    sites = {n: mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, n) for n in names}
+    sites = {n: s for n, s in sites.items() if s >= 0}
+    if not sites:
+        return {}
+    data = mujoco.MjData(model)
+    places = np.empty((len(recording.qpos), len(sites), 3))
+    for t, qpos in enumerate(recording.qpos):
+        data.qpos[:] = qpos
+        mujoco.mj_kinematics(model, data)
+        places[t] = data.site_xpos[list(sites.values())]
+    return {f"{n}_{axis}": places[:, s, k] for s, n in enumerate(sites) for k, axis in enumerate("xyz")}

@@ -12,21 +12,36 @@ from manikin.clips.clip import Clip
 from manikin.physics.world import World
 from manikin.spatial import quat_from_axis_angle
 from manikin.tasks.ik import Wish, solve_pose
-from manikin.tasks.measures import Orientation, Points, Posture
+from manikin.tasks.measures import CentreOfMass, Direction, Orientation, Points, Posture
 
 Array = NDArray[np.float64]
 
+Place = tuple[float, float, float]
+
+# the ankles stand this far behind the origin, and this high [m, stature 1.75 m]
+ANKLE = (0.0175, 0.07525)
+TRUNK = ("lumbar", "thorax", "head")
 PAIRED = ("thigh", "shank", "foot", "toes", "clavicle", "upper_arm", "forearm", "hand")
 
 
 @dataclass(frozen=True)
 class Key:
-    """A pose at a time: hinge angles [deg], pelvis pitch [deg], and where the hands are (left; mirrored), or None."""
+    """A pose at a time: hinge angles [deg] and pelvis pitch [deg]. What else is given, the pose is bent to.
+
+    hand: where both hands are (left; mirrored); right, left: where one of them is [m]. palm: where the right palm faces.
+    ahead: how far [m] the centre of mass is ahead of the ankles. firm: how much more (per radian) the trunk keeps its angles
+    than the limbs do.
+    """
 
     time: float
     angles: Mapping[str, float]
     pitch: float = 0.0
-    hand: tuple[float, float, float] | None = None
+    hand: Place | None = None
+    right: Place | None = None
+    left: Place | None = None
+    palm: Place | None = None
+    ahead: float | None = None
+    firm: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,9 +70,13 @@ def make_clip(world: World, character: Character, keys: Sequence[Key], fps: floa
     frames = np.arange(round(times[-1] * fps) + 1) / fps
     angles = PchipInterpolator(times, np.array([a for a, _ in solved]))(frames)
     pitch = PchipInterpolator(times, np.array([p for _, p in solved]))(frames)
+    # where every key says where the weight is, the frames between them carry it there too
+    ahead = [k.ahead for k in keys if k.ahead is not None]
+    weight = PchipInterpolator(times, np.array(ahead))(frames) if len(ahead) == len(keys) else None
     qpos = np.empty((len(frames), 7 + len(joints)))
     for t in range(len(frames)):
-        _solve(world, character, angles[t], pitch[t], None, stance, loose=0.3)
+        more = [] if weight is None else [_weight(world, character, weight[t])]
+        _solve(world, character, angles[t], pitch[t], more, stance, loose=0.3)
         qpos[t] = _read(world, character)
     return Clip(fps, joints, qpos, np.ones((len(frames), 2), bool), character.height)
 
@@ -68,16 +87,49 @@ def _solve_key(world: World, character: Character, joints: tuple[str, ...], key:
     if unknown:
         raise ValueError(f"no such joints: {sorted(unknown)}")
     target = np.deg2rad([given.get(j, 0.0) for j in joints])
-    _solve(world, character, target, np.deg2rad(key.pitch), key.hand, stance, loose=0.3)
+    _solve(world, character, target, np.deg2rad(key.pitch), _wishes(world, character, key), stance, loose=0.3)
     q = _read(world, character)
     return q[7:], 2 * np.arctan2(q[5], q[3])
 
 
+def _wishes(world: World, character: Character, key: Key) -> list[Wish]:
+    """What a key wants beside its angles."""
+    left, right = character.hands
+    wanted = {left: key.left, right: key.right}
+    if key.hand is not None:
+        x, y, z = key.hand
+        wanted = {left: key.hand, right: (x, -y, z)}
+    out = []
+    for hand, place in wanted.items():
+        if place is not None:
+            palm = Points(np.array([world.body(hand)]), world.model.site_pos[world.site(hand)][None].copy())
+            out.append(Wish(palm, np.array(place), 20.0))
+    if key.palm is not None:
+        # the right palm looks along y of the hand
+        out.append(Wish(Direction(world.body(right), np.array([0.0, 1.0, 0.0])), np.array(key.palm), 1.0))
+    if key.ahead is not None:
+        out.append(_weight(world, character, key.ahead))
+    if key.firm > 0:
+        given = {character.prefix + j: a for j, a in key.angles.items()}
+        names = [j for j in character.joints if j.removeprefix(character.prefix).startswith(TRUNK)]
+        numbers = [world.joint(j) for j in names]
+        address, dofs = world.model.jnt_qposadr[numbers], world.model.jnt_dofadr[numbers]
+        trunk = Posture(address.astype(np.int64), dofs.astype(np.int64))
+        out.append(Wish(trunk, np.deg2rad([given.get(j, 0.0) for j in names]), key.firm))
+    return out
+
+
+def _weight(world: World, character: Character, ahead: float) -> Wish:
+    """The centre of mass so far ahead of the ankles, midway between the feet."""
+    mass = np.where(world.model.body_rootid == world.body(character.root), world.model.body_mass, 0.0)
+    place = np.array([ahead - ANKLE[0] * character.height / 1.75, 0.0])
+    return Wish(CentreOfMass(mass, np.zeros_like(mass)), place, 20.0)
+
+
 def _solve(
-    world: World, character: Character, angles: Array, pitch: float, hand: tuple[float, float, float] | None,
-    stance: Stance, loose: float,
+    world: World, character: Character, angles: Array, pitch: float, more: Sequence[Wish], stance: Stance, loose: float
 ) -> None:  # fmt: skip
-    """Feet flat at the stance (hard), joints near `angles`, pelvis near `pitch`, hands where they are wanted."""
+    """Feet flat at the stance (hard), joints near `angles`, pelvis near `pitch`, and what else is wished."""
     scale = character.height / 1.75
     model, data = world.model, world.data
     posture = posture_of(world, character)
@@ -85,7 +137,7 @@ def _solve(
     data.qpos[base : base + 7] = [0, 0, 0.53 * character.height, *quat_from_axis_angle((0, 1, 0), pitch)]
     data.qpos[posture.qpos] = angles
     feet = np.array([world.body(f) for f in character.feet])
-    ankle = np.array([-0.0175, stance.half_width, 0.07525]) * [scale, 1, scale]
+    ankle = np.array([-ANKLE[0], stance.half_width, ANKLE[1]]) * [scale, 1, scale]
     places = np.concatenate([ankle, ankle * [1, -1, 1]])
     turns = np.concatenate([quat_from_axis_angle((0, 0, 1), s * np.deg2rad(stance.toe_out)) for s in (1, -1)])
     wishes = [
@@ -94,12 +146,7 @@ def _solve(
         Wish(posture, angles, loose),
         Wish(Orientation(np.array([world.body(character.root)])), quat_from_axis_angle((0, 1, 0), pitch), loose),
     ]
-    if hand is not None:
-        hands = np.array([world.body(h) for h in character.hands])
-        offsets = np.array([model.site_pos[world.site(h)] for h in character.hands])
-        goal = np.concatenate([hand, np.array(hand) * [1, -1, 1]])
-        wishes.append(Wish(Points(hands, offsets), goal, 20.0))
-    solve_pose(world, wishes)
+    solve_pose(world, [*wishes, *more])
 
 
 def posture_of(world: World, character: Character) -> Posture:

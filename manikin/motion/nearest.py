@@ -1,7 +1,8 @@
 """Nearest pose of a clip. Abe & Popovic 2006, section 4.3, with the distance of Kovar, Gleicher & Pighin 2002.
 
 Poses are compared by markers on the bodies, ignoring horizontal translation and rotation about the vertical. The raw nearest
-pose jumps (by 43 degrees in a lift), so frames are blended by how near they are.
+pose jumps (by 43 degrees in a lift), so frames are blended by how near they are. Long clips are searched through an index,
+which finds the same frames as a look at all of them.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from manikin.characters.catalog import REFERENCE_HEIGHT
 from manikin.clips.clip import Clip
@@ -17,15 +19,21 @@ from manikin.compiled import kernel
 from manikin.physics.world import World
 
 Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # three markers per body, 8 cm along its axes, tell its place and its turn
 MARKER = 0.08
 # hands lead: markers of hands and forearms count this many times
 HAND_WEIGHT = 10.0
+# clips longer than this [frames] are searched through an index
+LONG = 1000
+# frames that weigh less than this in a blend are left out, and how many widths away that is
+NEGLIGIBLE = 1e-6
+WIDTHS = float(np.sqrt(-2.0 * np.log(NEGLIGIBLE)))
 
 
 @kernel
-def _markers(xpos: Array, xmat: Array, bodies: NDArray[np.int64], weights: Array, length: float) -> Array:
+def _markers(xpos: Array, xmat: Array, bodies: Ints, weights: Array, length: float) -> Array:
     """Markers (3 n, 3) with their weighted horizontal mean taken out."""
     n = bodies.shape[0]
     out = np.empty((3 * n, 3))
@@ -45,65 +53,158 @@ def _markers(xpos: Array, xmat: Array, bodies: NDArray[np.int64], weights: Array
 
 
 @kernel
-def _distances(frames: Array, markers: Array, weights: Array) -> Array:
-    """Root mean square marker distance [m] (T,) to each frame after the best turn about the vertical."""
-    out = np.empty(frames.shape[0])
+def _distances(frames: Array, chosen: Ints, markers: Array, weights: Array) -> Array:
+    """Root mean square marker distance [m] to each chosen frame after the best turn about the vertical.
+
+    The best turn is known in closed form: with horizontal places as complex numbers, |A - e^(i angle) B|^2 is least at
+    |A|^2 + |B|^2 - 2 |A* B|.
+    """
+    out = np.empty(chosen.shape[0])
     total = 3.0 * weights.sum()
-    for t in range(frames.shape[0]):
+    for c in range(chosen.shape[0]):
+        frame = frames[chosen[c]]
         square, along, across = 0.0, 0.0, 0.0
         for r in range(markers.shape[0]):
             w = weights[r // 3]
-            ax, ay, az = frames[t, r, 0], frames[t, r, 1], frames[t, r, 2]
+            ax, ay, az = frame[r, 0], frame[r, 1], frame[r, 2]
             bx, by, bz = markers[r, 0], markers[r, 1], markers[r, 2]
             square += w * (ax * ax + ay * ay + bx * bx + by * by + (az - bz) ** 2)
             along += w * (ax * bx + ay * by)
             across += w * (ax * by - ay * bx)
-        out[t] = np.sqrt(max(square - 2.0 * np.sqrt(along * along + across * across), 0.0) / total)
+        out[c] = np.sqrt(max(square - 2.0 * np.sqrt(along * along + across * across), 0.0) / total)
     return out
 
 
 @kernel
-def _blend(distance: Array, poses: Array) -> Array:
-    """Mean of poses weighted by exp(-((D - Dmin) / width)^2 / 2), width = max(2 cm, Dmin / 4)."""
+def _blend(distance: Array, chosen: Ints, poses: Array, columns: int) -> Array:
+    """Mean of the first columns of chosen poses weighted by exp(-((D - Dmin) / width)^2 / 2), width = max(2 cm, Dmin / 4)."""
     nearest = distance.min()
-    width = max(0.02, 0.25 * nearest)
-    out = np.zeros(poses.shape[1])
+    width = _width(nearest)
+    out = np.zeros(columns)
     total = 0.0
-    for t in range(distance.shape[0]):
-        w = np.exp(-0.5 * ((distance[t] - nearest) / width) ** 2)
-        if w < 1e-6:
+    for c in range(distance.shape[0]):
+        w = np.exp(-0.5 * ((distance[c] - nearest) / width) ** 2)
+        if w < NEGLIGIBLE:
             continue
         total += w
-        for j in range(poses.shape[1]):
-            out[j] += w * poses[t, j]
+        for j in range(columns):
+            out[j] += w * poses[chosen[c], j]
     return out / total
 
 
 @kernel
-def _propose(
-    xpos: Array, xmat: Array, bodies: NDArray[np.int64], weights: Array, length: float, frames: Array, poses: Array
-) -> Array:  # fmt: skip
-    return _blend(_distances(frames, _markers(xpos, xmat, bodies, weights, length), weights), poses)
+def _width(nearest: float) -> float:
+    return max(0.02, 0.25 * nearest)
+
+
+@kernel
+def _features(markers: Array, weights: Array) -> Array:
+    """What of a pose (6 n,) neither place nor heading changes: height and horizontal distance from the middle per marker.
+
+    Scaled so that two poses are never nearer by the marker distance than by their features: heights are part of it as they
+    are, and | |a| - |b| | <= |a - e^(i angle) b| for every turn.
+    """
+    m = markers.shape[0]
+    out = np.empty(2 * m)
+    total = 3.0 * weights.sum()
+    for r in range(m):
+        scale = np.sqrt(weights[r // 3] / total)
+        out[r] = scale * markers[r, 2]
+        out[m + r] = scale * np.sqrt(markers[r, 0] ** 2 + markers[r, 1] ** 2)
+    return out
+
+
+class PoseIndex:
+    """Finds the frames nearest by the marker distance without a look at all of them, and exactly.
+
+    Features that bound the distance from below are projected onto their main directions (which only shortens differences)
+    and kept in a k-d tree; what the tree cannot rule out is measured.
+    """
+
+    def __init__(self, frames: Array, weights: Array, directions: int = 16) -> None:
+        self.frames, self.weights = frames, weights
+        features = np.array([_features(f, weights) for f in frames])
+        self._middle = features.mean(axis=0)
+        _, vectors = np.linalg.eigh(np.cov(features.T))
+        self._main = np.ascontiguousarray(vectors[:, ::-1][:, :directions])
+        self._tree = cKDTree((features - self._middle) @ self._main)
+
+    def nearest(self, markers: Array) -> tuple[int, float]:
+        """The nearest frame (the first of equals) and its distance [m]."""
+        place = self._place(markers)
+        _, first = self._tree.query(place, k=min(8, len(self.frames)))
+        best = float(_distances(self.frames, np.atleast_1d(first).astype(np.int64), markers, self.weights).min())
+        frames, distance = self._within(place, markers, best)
+        return int(frames[distance.argmin()]), float(distance.min())
+
+    def look_at_all(self, markers: Array) -> tuple[int, float]:
+        """The same by brute force: the referee."""
+        distance = _distances(self.frames, np.arange(len(self.frames)), markers, self.weights)
+        return int(distance.argmin()), float(distance.min())
+
+    def within(self, markers: Array, radius: float) -> tuple[Ints, Array]:
+        """All frames within `radius` [m] in order, some of those beyond it, and their distances."""
+        return self._within(self._place(markers), markers, radius)
+
+    def _place(self, markers: Array) -> Array:
+        return np.asarray((_features(markers, self.weights) - self._middle) @ self._main)
+
+    def _within(self, place: Array, markers: Array, radius: float) -> tuple[Ints, Array]:
+        # rounding must not lose a frame that lies just on the radius
+        found = self._tree.query_ball_point(place, radius * (1 + 1e-9) + 1e-7, return_sorted=True)
+        frames = np.array(found, np.int64)
+        return frames, _distances(self.frames, frames, markers, self.weights)
 
 
 @dataclass(frozen=True)
 class NearestPose:
     """A clip prepared for search: `pose(world)` proposes angles for the present state."""
 
-    bodies: NDArray[np.int64]
+    bodies: Ints
     weights: Array
     length: float
     markers: Array  # (T, 3 n, 3)
-    angles: Array  # (T, k) in the order the posture measures them
+    motions: Array  # (T, 3 k): angles, rates, accelerations in the order the posture measures them
+    index: PoseIndex | None = None
 
     def distances(self, world: World) -> Array:
         """Distance [m] (T,) of the present pose from each frame."""
-        now = _markers(world.data.xpos, world.data.xmat, self.bodies, self.weights, self.length)
-        return _distances(self.markers, now, self.weights)
+        return _distances(self.markers, np.arange(len(self.markers)), self.markers_of(world), self.weights)
+
+    def nearest(self, world: World) -> tuple[int, float]:
+        """The nearest frame and its distance [m]."""
+        if self.index is not None:
+            return self.index.nearest(self.markers_of(world))
+        distance = self.distances(world)
+        return int(distance.argmin()), float(distance.min())
 
     def pose(self, world: World) -> Array:
+        """Angles (k,) [rad], blended from the frames near the present pose."""
+        return self._blended(world, self.motions.shape[1] // 3)
+
+    def motion(self, world: World) -> tuple[Array, Array, Array]:
+        """Angles (k,) [rad] with the rates [rad/s] and accelerations [rad/s^2] that the same frames had in the clip."""
+        angles, rates, accelerations = self._blended(world, self.motions.shape[1]).reshape(3, -1)
+        return angles, rates, accelerations
+
+    def _blended(self, world: World, columns: int) -> Array:
+        now = self.markers_of(world)
+        if self.index is None:
+            frames = np.arange(len(self.markers))
+            distance = _distances(self.markers, frames, now, self.weights)
+        else:
+            _, nearest = self.index.nearest(now)
+            frames, distance = self.index.within(now, nearest + WIDTHS * _width(nearest))
+        return _blend(distance, frames, self.motions, columns)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "NearestPose":
+        # nothing in it ever changes: copies of a task share it
+        return self
+
+    def markers_of(self, world: World) -> Array:
+        """Markers (3 n, 3) of the present pose, their horizontal mean taken out."""
         dynamics = world.dynamics()
-        return _propose(dynamics.xpos, dynamics.xmat, self.bodies, self.weights, self.length, self.markers, self.angles)
+        return _markers(dynamics.xpos, dynamics.xmat, self.bodies, self.weights, self.length)
 
 
 def nearest_pose(
@@ -128,4 +229,16 @@ def nearest_pose(
         trial.data.qpos[address] = angles[t]
         mujoco.mj_kinematics(trial.model, trial.data)
         markers[t] = _markers(trial.data.xpos, trial.data.xmat, numbers, weights, length)
-    return NearestPose(numbers, weights, length, markers, angles[:, [joints.index(j) for j in wanted]])
+    motions = with_rates(angles[:, [joints.index(j) for j in wanted]], clip.fps)
+    index = PoseIndex(markers, weights) if len(angles) > LONG else None
+    return NearestPose(numbers, weights, length, markers, motions, index)
+
+
+def with_rates(angles: Array, fps: float) -> Array:
+    """Angles (T, k) with their rates and accelerations beside them (T, 3 k), by central differences."""
+    if len(angles) < 3:
+        return np.concatenate([angles, np.zeros_like(angles), np.zeros_like(angles)], axis=1)
+    rates = np.gradient(angles, 1 / fps, axis=0)
+    second = np.zeros_like(angles)
+    second[1:-1] = np.diff(angles, 2, axis=0) * fps**2
+    return np.concatenate([angles, rates, second], axis=1)

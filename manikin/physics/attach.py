@@ -28,6 +28,37 @@ def grip_name(hand: str, prop: str) -> str:
     return f"grip_{hand}_{prop}"
 
 
+def join_name(hand: str) -> str:
+    """Name of the ball joint that ties a prop to a hand from the start."""
+    return f"join_{hand}"
+
+
+def join(world: World, hand: str) -> None:
+    """Tie the palm to the point of the other body that is there now; the weight rests on the character."""
+    model, data = world.model, world.data
+    e, site = world.equality(join_name(hand)), world.site(hand)
+    other = int(model.eq_obj2id[e])
+    model.eq_data[e, :3] = model.site_pos[site]
+    model.eq_data[e, 3:6] = data.xmat[other].reshape(3, 3).T @ (data.site_xpos[site] - data.xpos[other])
+    data.eq_active[e] = 1
+    world.switched.append(e)
+    world.load[model.body_rootid == model.body_rootid[other]] = 1.0
+
+
+def leave_out(world: World, prop: str) -> None:
+    """Hide from the controller that a prop is tied to anyone: it neither carries nor balances it."""
+    dynamics, model = world.dynamics(), world.model
+    mine = model.body_rootid == world.body(prop)
+    known = np.ones(model.neq, np.uint8) if dynamics.known is None else dynamics.known.copy()
+    for e in range(model.neq):
+        # the other kind of equality, a locked joint, names no bodies
+        ties = model.eq_type[e] != int(mujoco.mjtEq.mjEQ_JOINT)
+        if ties and (mine[model.eq_obj1id[e]] or mine[model.eq_obj2id[e]]):
+            known[e] = 0
+    dynamics.known = known
+    world.load[mine] = 0.0
+
+
 def hold_still(world: World, equality: str) -> None:
     """Fix a clamped foot or a locked joint where it is now."""
     model, data = world.model, world.data

@@ -225,6 +225,8 @@ class Dynamics:
         self.load = np.zeros(model.nbody)
         self.external = np.zeros(model.nv)
         self.supports: tuple[Support, ...] = ()
+        # equalities (neq,) that control knows of; None for all of them
+        self.known: NDArray[np.uint8] | None = None
         self._response: Response | None = None
         self._layout: Structure | None = None
         nothing, none = np.zeros((0, model.nv)), np.zeros(0)
@@ -349,7 +351,7 @@ class Dynamics:
     def response(self) -> Response:
         """How the world answers to control: computed once per state."""
         if self._response is None:
-            active = self._eq_active
+            active = self._eq_active if self.known is None else self._eq_active & self.known
             if self._layout is None or self._layout.active != active.tobytes():
                 self._layout = structure(self.model, active, self.supports)
             self._response = Response(self, self._layout)

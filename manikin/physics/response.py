@@ -187,8 +187,8 @@ def constraint_rows(
             b = one[c] if end == 0 else two[c]
             if b == 0:
                 continue
-            # MuJoCo keeps body 2's anchor first
-            shift = 3 - 3 * end
+            # of a weld MuJoCo keeps body 2's anchor first, of a connect body 1's
+            shift = 3 * end if size[c] == 3 else 3 - 3 * end
             for k in range(3):
                 point[k] = xpos[b, k]
                 for m in range(3):

@@ -234,5 +234,6 @@ class World:
         other._dynamics = Dynamics(other.model, other.data)
         other._dynamics.stand_on(self._dynamics.supports)
         other._dynamics.load[:], other._dynamics.external[:] = self.load, self._dynamics.external
+        other._dynamics.known = self._dynamics.known
         other._dynamics.refresh()
         return other

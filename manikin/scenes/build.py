@@ -1,7 +1,7 @@
 """From a Scene to a Run: the world, its tasks, script and controller."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -19,13 +19,15 @@ from manikin.loop import Run
 from manikin.motion.keyframes import posture_of
 from manikin.motion.nearest import nearest_pose
 from manikin.motion.retarget import read_clip
-from manikin.physics.attach import hold_still
+from manikin.physics.attach import hold_still, join, leave_out
 from manikin.physics.support import Support
 from manikin.physics.world import World
 from manikin.recording import Recorder
-from manikin.scenes.scene import CharacterSpec, GoalSpec, MeetSpec, PropSpec, Scene, StepSpec, TaskSpec, TuneSpec
+from manikin.scenes.links import lay_out, link_name, relative
+from manikin.scenes.scene import CharacterSpec, GoalSpec, MeetSpec, PropSpec, Scene, StepSpec, TaskSpec, TugSpec, TuneSpec
 from manikin.scenes.scripts import GoalMaker, Step, Steps
 from manikin.scenes.stage import PropShape, stage
+from manikin.scenes.tugs import Tug
 from manikin.spatial import quat_from_axis_angle, quat_multiply
 from manikin.tasks.goals import Against, Braced, Fixed, Goal, Meet, OnBody, Path, flight_to_plane
 from manikin.tasks.laws import Hold, Law, Nearest, Reach, Stabilize, Track
@@ -61,7 +63,8 @@ def build_run(scene: Scene, record: bool = True) -> Run:
     clash = set(props) & {b for a in actors for b in a.character.bodies}
     if clash:
         raise SceneError(f"{scene.name}: props.{min(clash)}: that name is taken by a body of the character")
-    world = World(stage(scene.name, [a.character for a in actors], props, scene.timestep))
+    _check_joined(scene, [h for a in actors for h in a.character.hands])
+    world = World(stage(scene.name, [a.character for a in actors], props, scene.timestep, joined=scene.joined))
     for actor in actors:
         _place(world, actor)
     for name, prop in scene.props.items():
@@ -72,6 +75,7 @@ def build_run(scene: Scene, record: bool = True) -> Run:
             world.grip_limits[name] = prop.grip.force
     world.dynamics().stand_on(tuple(stand_support(world, a.character) for a in actors if a.spec.feet == "contact"))
     world.forward()
+    _join(scene, world)
     tasks = [_Where(scene, f"tasks.{name}").build_task(world, actors, name, spec) for name, spec in scene.tasks.items()]
     script = _script(scene, world, actors, tasks)
     controller = Prioritized(
@@ -80,8 +84,9 @@ def build_run(scene: Scene, record: bool = True) -> Run:
         limits=(JointLimits(),) if scene.control.joint_limits else (),
     )
     every = max(1, round(1 / (scene.control.rate * scene.timestep)))
+    tugs = [_Where(scene, f"tugs.{name}").build_tug(world, actors, spec) for name, spec in scene.tugs.items()]
     recorder = Recorder(world, tasks, scene.fps, _meta(scene, actors)) if record else None
-    return Run(world, controller, script, tasks, every, recorder)
+    return Run(world, controller, script, tasks, every, recorder, tugs)
 
 
 def _meta(scene: Scene, actors: list[Actor]) -> dict[str, Any]:
@@ -113,12 +118,57 @@ def _actor(prefix: str, spec: CharacterSpec) -> Actor:
 
 
 def _prop(name: str, spec: PropSpec, scene: Scene) -> PropShape:
+    at = (0.0, 0.0, 0.0) if spec.at is None else spec.at
     shape = PropShape(
-        spec.shape, spec.size, spec.mass, spec.at, spec.turn, spec.friction, spec.fixed, spec.catchable, spec.grip.softness
+        spec.shape, spec.size, spec.mass, at, spec.turn, spec.friction, spec.fixed, spec.catchable, spec.grip.softness
     )  # fmt: skip
-    if spec.colour is not None:
-        shape = PropShape(**{**shape.__dict__, "colour": spec.colour})
-    return shape
+    given = {k: getattr(spec, k) for k in ("colour", "links", "damping") if getattr(spec, k) is not None}
+    return replace(shape, **given)
+
+
+def _check_joined(scene: Scene, hands: list[str]) -> None:
+    """Every joint at the start ties a hand to a body of a movable prop."""
+    movable = {name: spec for name, spec in scene.props.items() if not spec.fixed}
+    bodies = [
+        link_name(name, k)
+        for name, spec in movable.items()
+        for k in range((spec.links or PropShape.links) if spec.shape == "chain" else 1)
+    ]
+    for hand, body in scene.joined.items():
+        if hand not in hands:
+            raise SceneError(f"{scene.name}: joined.{hand}: no hand is called '{hand}'{did_you_mean(hand, hands)}")
+        if body not in bodies:
+            raise SceneError(
+                f"{scene.name}: joined.{hand}: no movable prop, or link of one, is called '{body}'{did_you_mean(body, bodies)}"
+            )
+
+
+def _join(scene: Scene, world: World) -> None:
+    """Bring joined props to the hands, then tie them; the controller knows of it unless the prop is unknown to it."""
+    model, data = world.model, world.data
+    for name, spec in scene.props.items():
+        joints = scene.joints_of(name)
+        if joints:
+            holds = [(link, data.site_xpos[world.site(hand)].copy()) for hand, link in joints.items()]
+            links = (spec.links or PropShape.links) if spec.shape == "chain" else 1
+            if len(holds) > 1 and spec.shape != "chain":
+                raise SceneError(f"{scene.name}: joined: two hands can be joined to a chain only; let them grasp '{name}'")
+            try:
+                start, quats = lay_out(holds, links, spec.size[-1] / links, data.xquat[world.body(name)].copy())
+            except ValueError as error:
+                raise SceneError(f"{scene.name}: joined: {error}") from None
+            for k, turn in enumerate(relative(quats)):
+                address = int(model.jnt_qposadr[world.joint(link_name(name, k))])
+                if k == 0:
+                    data.qpos[address : address + 3] = start
+                    address += 3
+                data.qpos[address : address + 4] = turn
+            world.forward()
+            for hand in joints:
+                join(world, hand)
+        if spec.unknown:
+            leave_out(world, name)
+    world.forward()
 
 
 def _place(world: World, actor: Actor) -> None:
@@ -243,7 +293,9 @@ class _Where:
             own, carried = np.zeros_like(mass), np.zeros_like(mass)
             chosen = self._points(world, actor, names, "of").bodies if names else mine
             own[list(chosen)] = mass[list(chosen)]
-            props = [world.body(p) for p, prop in self.scene.props.items() if not prop.fixed]
+            # all links of what can be carried
+            roots = [world.body(p) for p, prop in self.scene.props.items() if not prop.fixed and not prop.unknown]
+            props = np.flatnonzero(np.isin(world.model.body_rootid, roots))
             carried[props] = np.minimum(mass[props], spec.carried * own.sum())
             return CentreOfMass(own, carried, tuple(_AXES[a] for a in spec.axes))
         if spec.measure == "momentum":
@@ -269,7 +321,7 @@ class _Where:
         joints = character.joints if names is None else tuple(character.prefix + n for n in names)
         # joints that a posture leaves out must still be posed to compare poses: search with all, keep some
         source = nearest_pose(clip, world, character.prefix, character.bodies, character.joints, joints, character.height)
-        return Nearest(source, spec.frequency, spec.smoothing)
+        return Nearest(source, spec.frequency, spec.smoothing, feed=spec.feed)
 
     def settings(self, task: Task, spec: TaskSpec, tune: TuneSpec) -> dict[str, float]:
         """New settings of a task's law, in its own units."""
@@ -280,6 +332,13 @@ class _Where:
             if not hasattr(task if key == "max_force" else task.law, key):
                 raise self.wrong(f"tune.{task.name}.{key}", f"law '{spec.law}' has no such setting")
         return out
+
+    def build_tug(self, world: World, actors: list[Actor], spec: TugSpec) -> Tug:
+        point = self._points(world, actors[0], (spec.body,), "body")
+        number, offset = int(point.bodies[0]), point.offsets[0] + np.array(spec.at)
+        name = str(mujoco.mj_id2name(world.model, mujoco.mjtObj.mjOBJ_BODY, number))
+        path = np.array(spec.path)
+        return Tug(name, number, offset, Path(path[:, 0], path[:, 1:], 0.0))
 
     # --- goals
 

@@ -85,25 +85,39 @@ class MeetSpec(Table):
 
 
 class PropSpec(Table):
-    """A rigid thing. size: box [x, y, z]; sphere [radius]; capsule and cylinder [radius, length]."""
+    """A thing. size: box [x, y, z]; sphere [radius]; capsule and cylinder [radius, length]; chain [thickness / 2, length];
+    pendulum [radius of its bob, length from the joint to the bob's middle].
 
-    shape: Literal["box", "sphere", "capsule", "cylinder"]
+    at: its middle, or the upper end of a chain or pendulum; what is joined to a hand at the start needs none.
+    unknown: the controller does not know that it hangs on a hand.
+    """
+
+    shape: Literal["box", "sphere", "capsule", "cylinder", "chain", "pendulum"]
     size: tuple[Annotated[float, Field(gt=0, le=20)], ...]
     mass: float = Field(default=1.0, gt=0, le=10_000)
     friction: float = Field(default=0.8, ge=0, le=10)
-    at: tuple[Finite, Finite, Finite]
+    at: tuple[Finite, Finite, Finite] | None = None
     turn: tuple[Finite, Finite, Finite] = (0.0, 0.0, 0.0)
     fixed: bool = False
     velocity: Vector = (0.0, 0.0, 0.0)  # [m/s] at the start: thrown
     catchable: bool = False  # palms touch it
     grip: "GripSpec" = Field(default_factory=lambda: GripSpec())
+    links: int | None = Field(default=None, ge=2, le=64)  # chain; 12 when not said
+    damping: float | None = Field(default=None, ge=0, le=100)  # [N m s] of a chain's or pendulum's joints
+    unknown: bool = False
     colour: tuple[float, float, float] | None = None
 
     @model_validator(mode="after")
     def _size_fits(self) -> "PropSpec":
-        count = {"box": 3, "sphere": 1, "capsule": 2, "cylinder": 2}[self.shape]
+        count = {"box": 3, "sphere": 1}.get(self.shape, 2)
         if len(self.size) != count:
             raise ValueError(f"a {self.shape} needs {count} numbers in size, {len(self.size)} were given")
+        if self.links is not None and self.shape != "chain":
+            raise ValueError(f"links are for a chain, not for a {self.shape}")
+        if self.damping is not None and self.shape not in ("chain", "pendulum"):
+            raise ValueError(f"damping is for a chain or a pendulum, not for a {self.shape}")
+        if self.shape == "pendulum" and self.size[1] <= self.size[0]:
+            raise ValueError("size: a pendulum must be longer than its bob's radius")
         return self
 
 
@@ -154,6 +168,7 @@ class TaskSpec(Table):
     reach: Positive | None = None  # metres, or degrees for turning measures
     seconds: Positive = 1.0  # law reach: how long it takes
     clip: str | None = None  # law nearest: another clip than the character's
+    feed: bool = False  # law nearest: ask for the velocity and acceleration of the matched frames too
     goal: GoalSpec | None = None
     priority: int = Field(default=0, ge=0, le=99)
     weight: float = Field(default=1.0, gt=0, le=1000)
@@ -170,6 +185,8 @@ class TaskSpec(Table):
     def _fits(self) -> "TaskSpec":
         if self.law == "nearest" and self.measure != "posture":
             raise ValueError("law 'nearest' is for measure 'posture'")
+        if self.feed and self.law != "nearest":
+            raise ValueError("feed is for law 'nearest'")
         if self.measure in ("point", "orientation") and not self.of:
             raise ValueError(f"measure '{self.measure}' needs of = sites or bodies")
         if self.max_force is not None and self.measure not in ("point", "com"):
@@ -237,6 +254,24 @@ class StepSpec(Table):
         return value
 
 
+class TugSpec(Table):
+    """A scripted mouse: a force [N], world axes, that pulls at a point `at` of a body (in its frame) along a path of time.
+
+    path: rows [time, fx, fy, fz], joined by a smooth curve; no force before the first and after the last row.
+    """
+
+    body: str
+    at: Vector = (0.0, 0.0, 0.0)
+    path: tuple[tuple[Finite, Finite, Finite, Finite], ...]
+
+    @model_validator(mode="after")
+    def _times_increase(self) -> "TugSpec":
+        times = [row[0] for row in self.path]
+        if len(times) < 2 or any(b <= a for a, b in zip(times, times[1:])):
+            raise ValueError("path needs two or more rows [time, fx, fy, fz], times increasing")
+        return self
+
+
 class FactSpec(Table):
     """A number for the report: seconds between two steps, or the max, min or last of a task's column."""
 
@@ -289,7 +324,9 @@ class Scene(Table):
     character: CharacterSpec | None = None
     characters: dict[str, CharacterSpec] = {}
     props: dict[str, PropSpec] = {}
+    joined: dict[str, str] = {}  # {hand = body of a prop}: joined by a ball joint from the start
     tasks: dict[str, TaskSpec] = {}
+    tugs: dict[str, TugSpec] = {}
     steps: tuple[StepSpec, ...] = ()
     facts: dict[str, FactSpec] = {}
     knobs: dict[str, tuple[float, float, str]] = {}
@@ -299,6 +336,24 @@ class Scene(Table):
         if (self.character is None) == (not self.characters):
             raise ValueError("a scene needs [character], or [characters.<name>] for several")
         return self
+
+    @model_validator(mode="after")
+    def _everything_has_its_place(self) -> "Scene":
+        for name, prop in self.props.items():
+            if prop.at is None and not self.joints_of(name):
+                raise ValueError(f"props.{name}.at: is missing (only what is joined to a hand needs none)")
+        return self
+
+    def joints_of(self, prop: str) -> dict[str, int]:
+        """Hands that a prop is joined to from the start, and at which of its links (0 for the first, or only, body)."""
+        out = {}
+        for hand, body in self.joined.items():
+            name, _, link = body.rpartition("_")
+            if body == prop:
+                out[hand] = 0
+            elif name == prop and link.isdigit():
+                out[hand] = int(link)
+        return out
 
     def cast(self) -> dict[str, CharacterSpec]:
         """All characters by prefix: "" for a single one, "<name>/" otherwise."""

@@ -11,14 +11,15 @@ from manikin import palette
 from manikin.characters.catalog import Character
 from manikin.characters.human import CHARACTERS, GROUND, HANDS, PROPS, STIFF
 from manikin.characters.mjcf import child, element
-from manikin.physics.attach import grip_name
+from manikin.physics.attach import grip_name, join_name
+from manikin.scenes.links import add_chain, add_pendulum
 
-Shape = Literal["box", "sphere", "capsule", "cylinder"]
+Shape = Literal["box", "sphere", "capsule", "cylinder", "chain", "pendulum"]
 
 
 @dataclass(frozen=True)
 class PropShape:
-    """A rigid prop. size: box edge lengths; sphere (radius); capsule and cylinder (radius, length) [m]."""
+    """A prop. size: box edge lengths; sphere (radius); capsule and cylinder (radius, length); see links.py for the others [m]."""
 
     shape: Shape
     size: tuple[float, ...]
@@ -30,6 +31,8 @@ class PropShape:
     catchable: bool = False  # palms touch it
     softness: float = 0.0  # time [s] in which a grip takes up a difference of speed; 0 for a stiff one
     colour: tuple[float, float, float] = palette.MATERIALS["prop"]
+    links: int = 12  # chain
+    damping: float = 0.01  # [N m s], chain and pendulum
 
     def mujoco_size(self) -> tuple[float, ...]:
         if self.shape == "box":
@@ -45,8 +48,9 @@ def stage(
     props: Mapping[str, PropShape],
     timestep: float = 0.002,
     friction: float = 0.8,
+    joined: Mapping[str, str] | None = None,
 ) -> str:
-    """The MJCF of a scene, self-contained."""
+    """The MJCF of a scene, self-contained. joined: {hand: body of a prop} with a ball joint between them."""
     root = element("mujoco", model=name)
     child(root, "compiler", angle="radian", autolimits=True)
     standing = any(c.contacts for c in characters)
@@ -67,7 +71,7 @@ def stage(
         assets.extend(character.assets)
         world.append(character.body)
     for prop, spec in props.items():
-        _add_prop(world, prop, spec)
+        _add_prop(assets, world, prop, spec)
     if standing:
         contacts = child(root, "contact")
         for character in characters:
@@ -84,6 +88,8 @@ def stage(
                     child(
                         equalities, "weld", name=grip_name(hand, prop), body1=hand, body2=prop, active=False, **grip
                     )  # fmt: skip
+    for hand, body in (joined or {}).items():
+        child(equalities, "connect", name=join_name(hand), body1=hand, body2=body, anchor=[0, 0, 0], active=True, **STIFF)
     ET.indent(root, " ")
     return ET.tostring(root, encoding="unicode")
 
@@ -123,13 +129,20 @@ def _ground_and_light(world: ET.Element, friction: float) -> None:
     )  # fmt: skip
 
 
-def _add_prop(world: ET.Element, name: str, spec: PropShape) -> None:
+def _add_prop(assets: ET.Element, world: ET.Element, name: str, spec: PropShape) -> None:
     body = child(world, "body", name=name, pos=spec.at, euler=np.deg2rad(spec.turn))
+    touch = {
+        "contype": PROPS, "conaffinity": GROUND | PROPS | CHARACTERS | (HANDS if spec.catchable else 0),
+        "friction": [spec.friction, 0.005, 0.0001],
+        "rgba": [*spec.colour, 1],
+    }  # fmt: skip
+    if spec.shape == "chain":
+        add_chain(assets, body, name, spec.size, spec.mass, spec.links, spec.damping, spec.fixed, touch)
+        return
+    if spec.shape == "pendulum":
+        add_pendulum(body, name, spec.size, spec.mass, spec.damping, spec.fixed, touch)
+        return
     if not spec.fixed:
         child(body, "freejoint", name=name)
-    child(
-        body, "geom", name=name, type=spec.shape, size=spec.mujoco_size(), mass=spec.mass, rgba=[*spec.colour, 1],
-        contype=PROPS, conaffinity=GROUND | PROPS | CHARACTERS | (HANDS if spec.catchable else 0),
-        friction=[spec.friction, 0.005, 0.0001],
-    )  # fmt: skip
+    child(body, "geom", name=name, type=spec.shape, size=spec.mujoco_size(), mass=spec.mass, **touch)
     child(body, "site", name=name, size=0.01, group=4)

@@ -31,6 +31,10 @@ class PoseSource(Protocol):
 
     def pose(self, world: World) -> Array: ...
 
+    def motion(self, world: World) -> tuple[Array, Array, Array]:
+        """Angles [rad] with the rates [rad/s] and accelerations [rad/s^2] they had in the clip."""
+        ...
+
 
 class Law(Protocol):
     """What is wanted of a measure."""
@@ -207,6 +211,7 @@ class Nearest:
     smoothing: half-life [s] of the filter on nearest poses; ease: the same on given poses, which may be far away.
     lead: share of the moving pose's speed that is asked for as well.
     every: seconds between two searches.
+    feed: ask for the velocity and acceleration that the matched frames had in the clip, in place of `lead` (section 6).
     """
 
     source: PoseSource
@@ -215,7 +220,9 @@ class Nearest:
     ease: float = 0.45
     lead: float = 0.7
     every: float = 0.008
+    feed: bool = False
     found: Array | None = None
+    fed: tuple[Array, Array] | None = None  # rates and accelerations of what was found
     found_at: float = -1.0
     position: Array | None = None
     speed: Array | None = None
@@ -233,11 +240,19 @@ class Nearest:
         halflife = self.smoothing if aim is None else self.ease
         self.position, self.speed = spring_to(self.position, self.speed, goal, halflife, dt)
         k, damping = gains(self.frequency)
+        error, left = self.position - now.value, goal - now.value
+        if self.fed is not None and aim is None:
+            command = Command(*pull(error, left, now.rate - self.fed[0], k, damping, np.inf, 1))
+            return Command(command.acceleration + self.fed[1], command.error)
         # the pose moves along with the hands: without its speed the body would lag a quarter of a second
-        error, rate = self.position - now.value, now.rate - self.lead * self.speed
-        return Command(*pull(error, goal - now.value, rate, k, damping, np.inf, 1))
+        return Command(*pull(error, left, now.rate - self.lead * self.speed, k, damping, np.inf, 1))
 
     def _search(self, world: World) -> Array:
         if self.found is None or not 0 <= world.time - self.found_at < self.every - 1e-9:
-            self.found, self.found_at = self.source.pose(world), world.time
+            self.found_at = world.time
+            if self.feed:
+                self.found, *fed = self.source.motion(world)
+                self.fed = (fed[0], fed[1])
+            else:
+                self.found = self.source.pose(world)
         return self.found
