@@ -197,6 +197,7 @@ def _add_geoms(body: ET.Element, segment: Segment, prefix: str, height: float, b
         child(
             body, "geom", name=f"{prefix}{segment.name}_palm", type="box", size=np.array(half) * height, mass=0, group=3,
             pos=np.array(middle) * mirror * height, contype=HANDS, conaffinity=0, friction=[1.0, 0.005, 0.0001],
+            priority=1, solref="0.004 1", solimp="0.95 0.99 0.001 0.5 2",
         )  # fmt: skip
     if feet == "contact" and kind in _SOLES:
         for k, (_, at) in enumerate(point for point in _sole_points(height) if point[0] == segment.name):

@@ -24,12 +24,24 @@ from manikin.physics.support import Support
 from manikin.physics.world import World
 from manikin.recording import Recorder
 from manikin.scenes.links import lay_out, link_name, relative
-from manikin.scenes.scene import CharacterSpec, GoalSpec, MeetSpec, PropSpec, Scene, StepSpec, TaskSpec, TugSpec, TuneSpec
+from manikin.scenes.scene import CharacterSpec, GoalSpec, MeetSpec, PropSpec, Scene, StepSpec, TaskSpec, ThrowSpec, TugSpec, TuneSpec
 from manikin.scenes.scripts import GoalMaker, Step, Steps
 from manikin.scenes.stage import PropShape, stage
 from manikin.scenes.tugs import Tug
 from manikin.spatial import quat_from_axis_angle, quat_multiply
-from manikin.tasks.goals import Against, Braced, Fixed, Goal, Meet, OnBody, Path, flight_to_plane
+from manikin.tasks.goals import (
+    Against,
+    Braced,
+    Fixed,
+    Goal,
+    Meet,
+    OnBody,
+    Path,
+    Throw,
+    depth,
+    flight_to_plane,
+    launch_velocity,
+)
 from manikin.tasks.laws import Hold, Law, Nearest, Reach, Stabilize, Track
 from manikin.tasks.limits import JointLimits
 from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Momentum, Orientation, Points, Posture
@@ -353,6 +365,8 @@ class _Where:
             return lambda w: Fixed(pose)
         if spec.meet is not None:
             return self._meeting(world, actor, measure, spec.meet, key)
+        if spec.throw is not None:
+            return self._throwing(world, actor, measure, spec.throw, key)
         if spec.path is not None:
             path = np.array(spec.path, float) if len({len(r) for r in spec.path}) == 1 else None
             if path is None or len(path) < 2 or (np.diff(path[:, 0]) <= 0).any():
@@ -393,8 +407,28 @@ class _Where:
             return lambda w: Against(body, *plane(w))
         if not isinstance(measure, Points) or len(measure.bodies) != 1:
             raise self.wrong(f"{key}.meet", "is for one point, or for an orientation with axis")
-        radius = _half_depth(self.scene.props[spec.prop])
-        return lambda w: Meet(body, radius, *plane(w), spec.give, spec.most, spec.seconds)
+        return lambda w: Meet(body, *plane(w), spec.give, spec.most, spec.seconds)
+
+    def _throwing(self, world: World, actor: Actor, measure: Measure, spec: ThrowSpec, key: str) -> GoalMaker:
+        movable = [p for p, s in self.scene.props.items() if not s.fixed]
+        if spec.prop not in movable:
+            raise self.wrong(f"{key}.throw.prop", f"no movable prop is called '{spec.prop}'{did_you_mean(spec.prop, movable)}")
+        if not isinstance(measure, Points) or len(measure.bodies) != 1:
+            raise self.wrong(f"{key}.throw", "is for one point: the middle of what is thrown")
+
+        def make(w: World) -> Goal:
+            now = measure.evaluate(w.dynamics())
+            place = _on_stance(w, actor, np.array(spec.release))
+            if spec.velocity is not None:
+                velocity = np.array(spec.velocity)
+            else:
+                assert spec.target is not None
+                down = np.array([0.0, 0.0, -1.0])
+                land = np.array([*spec.target, depth(w, w.body(spec.prop), down)])
+                velocity = launch_velocity(place, land, float(-w.model.opt.gravity[2]))
+            return Throw(w.time, now.value.copy(), now.rate.copy(), place, velocity, spec.draw, spec.windup)
+
+        return make
 
     def flying(
         self, world: World, actor: Actor, spec: MeetSpec, key: str
@@ -446,11 +480,6 @@ class _Where:
         return clip.angles(names)[spec.frame]
 
 
-def _half_depth(prop: PropSpec) -> float:
-    """From the middle of a prop to where a palm meets it [m]."""
-    return prop.size[1] / 2 if prop.shape == "box" else prop.size[0]
-
-
 def _reach(spec: TaskSpec, reach: float) -> float:
     """Degrees for measures that turn, metres for the others."""
     return float(np.deg2rad(reach)) if spec.measure in ("orientation", "look", "posture") else reach
@@ -498,6 +527,17 @@ def _on_stance(world: World, actor: Actor, offset: Array) -> Array:
 # --- the script
 
 
+def _along(throw: GoalMaker) -> GoalMaker:
+    """The direction of a throw, as a goal for a direction."""
+
+    def make(world: World) -> Goal:
+        goal = throw(world)
+        assert isinstance(goal, Throw)
+        return Fixed(goal.velocity / max(float(np.linalg.norm(goal.velocity)), 1e-9))
+
+    return make
+
+
 def _arrival(here: _Where, world: World, actors: list[Actor], spec: StepSpec) -> Callable[[World], float] | None:
     """How long until what a step waits for arrives."""
     if isinstance(spec.when, str) or spec.when.arriving is None:
@@ -520,6 +560,8 @@ def _script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) 
         used = {"goals": list(spec.goals), "tune": list(spec.tune), "on": list(spec.on), "off": list(spec.off)}
         if not isinstance(spec.when, str) and spec.when.task is not None:
             used["when.task"] = [spec.when.task]
+        if not isinstance(spec.when, str) and spec.when.thrown is not None:
+            used["when.thrown"] = [spec.when.thrown]
         for key, names in used.items():
             for name in names:
                 if name not in by_name:
@@ -537,10 +579,18 @@ def _script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) 
             if prop not in scene.props or scene.props[prop].fixed:
                 free = [p for p, s in scene.props.items() if not s.fixed]
                 raise here.wrong("grasp", f"no movable prop is called '{prop}'{did_you_mean(prop, free)}")
+        for name, goal in spec.goals.items():
+            thrower = spec.goals.get(goal.along) if goal.along is not None else None
+            if goal.along is not None and (thrower is None or thrower.throw is None):
+                raise here.wrong(f"goals.{name}.along", f"'{goal.along}' is not given a throw in this step")
+            if goal.along is not None and not isinstance(by_name[name].measure, Direction):
+                raise here.wrong(f"goals.{name}.along", "is for an orientation with axis")
         goals = {
             name: here.goal_maker(world, here._actor_of(actors, scene.tasks[name]), by_name[name], goal, f"goals.{name}")
             for name, goal in spec.goals.items()
+            if goal.along is None
         }
+        goals |= {name: _along(goals[goal.along]) for name, goal in spec.goals.items() if goal.along is not None}
         tune = {name: here.settings(by_name[name], scene.tasks[name], t) for name, t in spec.tune.items()}
         steps.append(Step(spec, goals, tune, _arrival(here, world, actors, spec)))
     for fact, fact_spec in scene.facts.items():

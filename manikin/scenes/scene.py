@@ -81,7 +81,26 @@ class MeetSpec(Table):
     plane: Positive = 0.42
     give: float = Field(default=0.6, ge=0, le=1)
     most: float = Field(default=4.0, ge=0, le=20)
-    seconds: Positive = 0.12
+    seconds: Positive = 0.1
+
+
+class ThrowSpec(Table):
+    """How to throw what is held: released at `release` (from the middle between the feet, x the way they point) with
+    `velocity` [m/s], or so that it flies to `target` on the ground. The hand draws back by `draw` [m] in `windup` [s] first.
+    """
+
+    prop: str
+    release: Vector
+    velocity: Vector | None = None
+    target: tuple[Finite, Finite] | None = None
+    draw: Positive = 0.35
+    windup: Positive = 0.6
+
+    @model_validator(mode="after")
+    def _one_aim(self) -> "ThrowSpec":
+        if (self.velocity is None) == (self.target is None):
+            raise ValueError("throw needs exactly one of velocity, target")
+        return self
 
 
 class PropSpec(Table):
@@ -129,6 +148,8 @@ class GoalSpec(Table):
     path: rows [time, numbers...] to be tracked. clip, frame: a pose of a clip, for posture.
     scale: lengths are meant for a stature of 1.75 m and scale with the character.
     meet: a flying prop: where a point shall meet it, or (for a direction) against its flight.
+    throw: a held prop: the curve that its middle follows until it is released. along: a task that throws, for the direction
+    of its throw.
     brace: {prop = share}: stand back beforehand by a share of what the prop's weight will add, for com.
     """
 
@@ -139,14 +160,16 @@ class GoalSpec(Table):
     clip: str | None = None
     frame: int = 0
     meet: MeetSpec | None = None
+    throw: ThrowSpec | None = None
+    along: str | None = None
     scale: bool = False
     brace: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default={}, max_length=1)
 
     @model_validator(mode="after")
     def _one_kind(self) -> "GoalSpec":
-        kinds = [k for k in ("at", "path", "clip", "meet") if getattr(self, k) is not None]
+        kinds = [k for k in ("at", "path", "clip", "meet", "throw", "along") if getattr(self, k) is not None]
         if len(kinds) != 1:
-            raise ValueError("a goal needs exactly one of at, path, clip, meet")
+            raise ValueError("a goal needs exactly one of at, path, clip, meet, throw, along")
         if (self.of or self.carry) and self.at is None:
             raise ValueError("of and carry go with at")
         if self.brace and self.of != "feet":
@@ -198,7 +221,8 @@ class WhenSpec(Table):
     """All that is given must hold.
 
     after: seconds since the last step began. task, within: a task within a distance of its goal. touch: {hand = prop}: the
-    palm touches the prop. arriving: {prop, plane}, seconds: a flying prop is that near to a plane.
+    palm touches the prop. arriving: {prop, plane}, seconds: a flying prop is that near to a plane. thrown: a task whose goal
+    is a throw has come to the release.
     """
 
     after: float = Field(default=0.0, ge=0)
@@ -207,6 +231,7 @@ class WhenSpec(Table):
     touch: dict[str, str] = {}
     arriving: MeetSpec | None = None
     seconds: Positive | None = None
+    thrown: str | None = None
 
     @model_validator(mode="after")
     def _pair(self) -> "WhenSpec":

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from manikin.physics.attach import grasp, release, touches
 from manikin.physics.world import World
 from manikin.scenes.scene import StepSpec
-from manikin.tasks.goals import Goal
+from manikin.tasks.goals import Goal, Throw
 from manikin.tasks.task import Task
 
 GoalMaker = Callable[[World], Goal]
@@ -70,6 +70,11 @@ class Steps:
             return False
         if step.arrives is not None and step.arrives(world) > (when.seconds or 0.0):
             return False
+        if when.thrown is not None:
+            goal = next(t for t in tasks if t.name == when.thrown).goal
+            # the step before the curve ends, or the release would come one step late
+            if not isinstance(goal, Throw) or world.time < goal.ends - 0.5 * world.timestep:
+                return False
         if when.task is None or when.within is None:
             return True
         return next(t for t in tasks if t.name == when.task).error <= when.within

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -101,18 +102,31 @@ def flight_to_plane(world: World, body: int, origin: Array, normal: Array) -> Fl
     return Flight(seconds, place + seconds * velocity + 0.5 * seconds**2 * gravity, velocity + seconds * gravity)
 
 
+def depth(world: World, body: int, direction: Array) -> float:
+    """How far [m] a prop's surface lies from its middle along a direction (the support of its first shape)."""
+    model = world.model
+    geom = int(model.body_geomadr[body])
+    size = model.geom_size[geom]
+    x, y, z = np.abs(world.data.geom_xmat[geom].reshape(3, 3).T @ direction)
+    kind = int(model.geom_type[geom])
+    if kind == mujoco.mjtGeom.mjGEOM_BOX:
+        return float(x * size[0] + y * size[1] + z * size[2])
+    if kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
+        return float(np.hypot(x, y) * size[0] + z * size[1])
+    return float(size[0] + (z * size[1] if kind == mujoco.mjtGeom.mjGEOM_CAPSULE else 0.0))
+
+
 @dataclass(frozen=True)
 class Meet:
     """Where a palm meets a flying thing, and how it moves along.
 
     Abe & Popovic 2006, section 5: stabilization puts the hand where the ball should be caught, tracking then matches the
-    hand's velocity to the ball's. The hand waits at the plane and gives way with a steady acceleration, for `seconds`, so
-    that it has a share of the ball's velocity when the ball catches up with it, a little behind the plane. Without `moving`
-    it is the place to wait at.
+    hand's velocity to the ball's. The hand waits a little before the plane and gives way with a steady acceleration, for
+    `seconds`, so that it has a share of the ball's velocity when the ball catches up with it, as far behind the plane.
+    Without `moving` it is the place to wait at.
     """
 
     body: int
-    radius: float  # from its middle to where it is touched [m]
     origin: Array
     normal: Array
     give: float  # share of its velocity
@@ -123,12 +137,13 @@ class Meet:
         flight = flight_to_plane(world, self.body, self.origin, self.normal)
         speed = max(float(np.linalg.norm(flight.velocity)), 1e-9)
         share = min(self.give, self.most / speed)
-        # it goes on for half the share of the time until it has caught up
-        late = 0.5 * share * self.seconds
+        # the hand's way is half the share of what the ball flies in that time; the plane halves it
+        late = 0.25 * share * self.seconds
         gravity = world.model.opt.gravity
         velocity = flight.velocity + late * gravity
         place = flight.place + late * flight.velocity + 0.5 * late**2 * gravity
-        place = place + self.radius * velocity / max(float(np.linalg.norm(velocity)), 1e-9)
+        heading = velocity / max(float(np.linalg.norm(velocity)), 1e-9)
+        place = place + depth(world, self.body, heading) * heading
         rate = share * velocity
         start = place - 0.5 * self.seconds * rate
         if not moving or not np.isfinite(flight.seconds):
@@ -153,6 +168,61 @@ class Against:
         return Aim(-velocity / max(float(np.linalg.norm(velocity)), 1e-9))
 
 
+def launch_velocity(place: Array, target: Array, gravity: float) -> Array:
+    """The slowest velocity [m/s] that takes a thing from `place` to `target` (3,) in free flight."""
+    way = target - place
+    along = float(np.hypot(way[0], way[1]))
+    rise = float(way[2])
+    # least speed: v^2 = g (h + sqrt(h^2 + d^2)), at the angle halfway between the line of sight and the vertical
+    far = float(np.hypot(along, rise))
+    speed = np.sqrt(gravity * (rise + far))
+    angle = 0.5 * (np.pi / 2 + np.arctan2(rise, max(along, 1e-9)))
+    level = way[:2] / max(along, 1e-9)
+    return np.array([*(speed * np.cos(angle) * level), speed * np.sin(angle)])
+
+
+@dataclass(frozen=True)
+class Throw:
+    """A curve that winds up and ends at a place with a velocity: two cubic Hermite pieces (Abe & Popovic 2006, section 5).
+
+    The wind-up goes from where the thing is to `draw` metres behind the place of release, at rest; the throw from there
+    speeds up evenly. `ends` is the moment of release.
+    """
+
+    began: float
+    start: Array
+    speed: Array
+    place: Array
+    velocity: Array
+    draw: float
+    windup: float  # [s]
+
+    @property
+    def swing(self) -> float:
+        """Seconds from rest to release: with an even acceleration, twice the way by the speed."""
+        return 2 * self.draw / max(float(np.linalg.norm(self.velocity)), 1e-6)
+
+    @property
+    def ends(self) -> float:
+        return self.began + self.windup + self.swing
+
+    def at(self, world: World, moving: bool = True) -> Aim:
+        back = self.place - self.draw / max(float(np.linalg.norm(self.velocity)), 1e-6) * self.velocity
+        t, rest = world.time - self.began, np.zeros(3)
+        if t < self.windup:
+            return hermite(self.start, self.speed, back, rest, self.windup, t)
+        if t < self.windup + self.swing:
+            return hermite(back, rest, self.place, self.velocity, self.swing, t - self.windup)
+        return Aim(self.place + (t - self.windup - self.swing) * self.velocity, self.velocity)
+
+
+def hermite(p0: Array, v0: Array, p1: Array, v1: Array, span: float, t: float) -> Aim:
+    """A cubic from place p0, velocity v0 to p1, v1 in `span` seconds, at time t."""
+    s, m0, m1 = t / span, v0 * span, v1 * span
+    c2, c3 = 3 * (p1 - p0) - 2 * m0 - m1, 2 * (p0 - p1) + m0 + m1
+    return Aim(p0 + s * (m0 + s * (c2 + s * c3)), (m0 + s * (2 * c2 + 3 * s * c3)) / span, (2 * c2 + 6 * s * c3) / span**2)
+
+
 @dataclass(frozen=True)
 class Path:
     """A smooth curve through timed keys: cubic Hermite with Catmull-Rom slopes, at rest beyond both ends."""
@@ -167,11 +237,7 @@ class Path:
             return Aim(self.keys[0 if t <= self.times[0] else -1])
         i = int(np.searchsorted(self.times, t, side="right")) - 1
         span = self.times[i + 1] - self.times[i]
-        s = (t - self.times[i]) / span
-        p0, p1 = self.keys[i], self.keys[i + 1]
-        m0, m1 = (self._slope(j) * span for j in (i, i + 1))
-        c2, c3 = 3 * (p1 - p0) - 2 * m0 - m1, 2 * (p0 - p1) + m0 + m1
-        return Aim(p0 + s * (m0 + s * (c2 + s * c3)), (m0 + s * (2 * c2 + 3 * s * c3)) / span, (2 * c2 + 6 * s * c3) / span**2)
+        return hermite(self.keys[i], self._slope(i), self.keys[i + 1], self._slope(i + 1), span, t - self.times[i])
 
     def _slope(self, i: int) -> Array:
         if i in (0, len(self.times) - 1):
