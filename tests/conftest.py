@@ -89,3 +89,12 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
         return Outcome(code, *capsys.readouterr())
 
     return call
+
+
+@pytest.fixture(scope="session")
+def mocap() -> Path:
+    """The folder of real motion capture beside the checkout; tests that want it are skipped where it is not."""
+    folder = Path(__file__).parents[2] / "shared" / "data"
+    if not (folder / "mocap_cmu_bvh").is_dir():
+        pytest.skip("no motion capture at ../shared/data")
+    return folder

@@ -74,10 +74,7 @@ def read_asf(path: Path) -> Asf:
         elif section == ":root":
             bones["root"] = _root(lines, degrees)
         elif section == ":bonedata":
-            for bone in _bones(lines, degrees):
-                if bone.name in bones:
-                    lines.fail(f"a second bone is called '{bone.name}'")
-                bones[bone.name] = bone
+            _bones(lines, degrees, bones)
         elif section == ":hierarchy":
             links = _hierarchy(lines, bones)
         elif not section.startswith(":") and lines.at < 3:
@@ -127,14 +124,16 @@ def _root(lines: Lines, degrees: bool) -> Bone:
     return Bone("root", np.zeros(3), _axes_turn(orientation, axes, degrees), order)
 
 
-def _bones(lines: Lines, degrees: bool) -> list[Bone]:
-    out = []
+def _bones(lines: Lines, degrees: bool, bones: dict[str, Bone]) -> None:
+    """Add the bones of a :bonedata section."""
     while _inside(lines):
         words = lines.take("begin")
         if words[0].lower() != "begin":
             lines.fail(f"'begin' of a bone is expected, here is '{words[0][:40]}'")
-        out.append(_bone(lines, degrees))
-    return out
+        bone = _bone(lines, degrees)
+        if bone.name in bones:
+            lines.fail(f"a second bone is called '{bone.name}'")
+        bones[bone.name] = bone
 
 
 def _bone(lines: Lines, degrees: bool) -> Bone:

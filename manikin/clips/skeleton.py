@@ -51,13 +51,6 @@ class SkeletonMotion:
         """Joints that hang on a joint."""
         return [int(k) for k in np.flatnonzero(self.parents == joint)]
 
-    def tip(self, joint: int) -> Array | None:
-        """Offset (3,) of the end of the chain that hangs on a joint, in its frame, or None."""
-        for parent, offset in self.ends:
-            if parent == joint:
-                return np.array(offset)
-        return None
-
 
 def global_poses(motion: SkeletonMotion) -> tuple[Array, Array]:
     """Places (T, J, 3) and turns (T, J, 4) of all joints."""

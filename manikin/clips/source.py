@@ -177,7 +177,8 @@ def _drop_added(motion: SkeletonMotion) -> SkeletonMotion:
     if len(motion.root) < 4:
         return motion
     steps = pose_steps(motion)
-    if steps[0] < 0.03 or steps[0] < 8 * max(float(np.percentile(steps[1:], 95)), 1e-6):
+    usual = max(4 * float(steps[1:6].max()), 2 * float(np.percentile(steps[1:], 99)))
+    if steps[0] < max(0.03, usual):
         return motion
     note = f"dropped: the first frame is not part of the motion (joints jump {100 * steps[0]:.0f} cm after it; an added T-pose)"
     return replace(motion, rotations=motion.rotations[1:], root=motion.root[1:], notes=(*motion.notes, note))
@@ -265,14 +266,13 @@ def _frozen(motion: SkeletonMotion) -> list[str]:
     )
     if same.all():
         return ["nothing moves"]
-    # someone may stand still: frames count that repeat in the midst of movement
-    moving = pose_steps(motion) + np.linalg.norm(np.diff(motion.root, axis=0), axis=1) > 1e-3
-    count = sum(
-        end - start for start, end in runs(same) if moving[max(0, start - 2) : start].any() and moving[end : end + 2].any()
-    )
+    # someone may stand still, but comes to rest and starts slowly: frames count that repeat in full movement
+    steps = pose_steps(motion) + np.linalg.norm(np.diff(motion.root, axis=0), axis=1)
+    moving = steps > max(1e-3, 0.5 * float(np.median(steps[~same])))
+    count = sum(end - a for a, end in runs(same) if moving[max(0, a - 1) : a].any() and moving[end : end + 1].any())
     if count < 3:
         return []
-    hint = "the motion was captured at a lower rate" if count > 0.3 * len(same) else "gaps in the capture"
+    hint = "the motion was captured at a lower rate" if count > 0.5 * moving.sum() else "gaps in the capture"
     return [f"{count} of {len(motion.root)} frames repeat the one before: {hint}"]
 
 

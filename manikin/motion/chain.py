@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.characters.catalog import Character
-from manikin.spatial import quat_multiply, rotate
+from manikin.clips.clip import Clip
+from manikin.clips.skeleton import SkeletonMotion
+from manikin.spatial import quat_conjugate, quat_multiply, rotate
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -117,3 +119,15 @@ def poses_of(chain: Chain, root: Array, angles: Array) -> Poses:
             now = quat_multiply(now, np.concatenate([np.cos(half)[:, None], np.sin(half)[:, None] * chain.axes[k]], axis=1))
         turn[:, b] = now
     return Poses(place, turn, axis)
+
+
+def clip_motion(clip: Clip, character: Character) -> SkeletonMotion:
+    """A clip on a character as a moving skeleton, one joint per body, ready for write_bvh."""
+    chain = chain_of(character)
+    root = clip.root(character.height)
+    turn = poses_of(chain, root, clip.angles(chain.joints)).turn
+    local = turn.copy()
+    for b, parent in enumerate(chain.parents):
+        if parent >= 0:
+            local[:, b] = quat_multiply(quat_conjugate(turn[:, parent]), turn[:, b])
+    return SkeletonMotion(chain.bodies, chain.parents, chain.offsets, local, root[:, :3], clip.fps)

@@ -36,10 +36,6 @@ class Contacts:
         """The whole sole rests."""
         return self.heel & self.ball
 
-    def stances(self, foot: int) -> list[tuple[int, int]]:
-        """Stretches [start, end) in which the whole sole of a foot rests."""
-        return runs(self.flat[:, foot])
-
 
 def find_contacts(heel: Array, ball: Array, fps: float, scale: float = 1.0) -> Contacts:
     """Contacts from the ways (T, 2, 3) [m] of two heels and two balls. scale: stature over 1.75 m."""

@@ -1,6 +1,6 @@
 """Whole motions by least squares: all frames at once, each near its own goals, all of them smooth in time.
 
-Damped Gauss-Newton on  sum of goals + (acceleration)^2 + (distance from rest)^2, with joint limits as bounds. The normal
+Levenberg-Marquardt on  sum of goals + (acceleration)^2 + (distance from rest)^2, with joint limits as bounds. The normal
 equations are banded, for accelerations couple a frame with the next two. Long motions are solved in windows that look ahead.
 """
 
