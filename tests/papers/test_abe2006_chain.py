@@ -163,9 +163,10 @@ def test_what_is_left_out_is_not_in_the_dynamics():
 
 @functools.cache
 def reach(goal: tuple[float, float, float], locked: bool, upright: bool):
-    """The right hand goes to a place; above it stand the left hand and, if wanted, an upright trunk."""
+    """The right hand goes to a place; above it stand the left hand and, if wanted, a trunk that stays where it is."""
     above = {"measure": "point", "of": "hand_l", "law": "hold", "frequency": 2.0, "priority": 0}
     trunk = {"measure": "orientation", "of": ["thorax"], "law": "hold", "frequency": 2.0, "priority": 0}
+    chest = {"measure": "point", "of": ["thorax"], "law": "hold", "frequency": 2.0, "priority": 0}
     tasks = {
         "left": above,
         "right": {"measure": "point", "of": "hand_r", "smoothing": 0.2, "reach": 0.3, "priority": 1, "goal": list(goal)},
@@ -173,7 +174,7 @@ def reach(goal: tuple[float, float, float], locked: bool, upright: bool):
     }
     raw = {
         "name": "locked", "seconds": 3.5, "character": {"locked": ["forearm_r_flexion"] if locked else []},
-        "tasks": tasks | ({"trunk": trunk} if upright else {}),
+        "tasks": tasks | ({"trunk": trunk, "chest": chest} if upright else {}),
     }  # fmt: skip
     return mk.run(parse_scene(raw, "locked")).recording
 
@@ -201,4 +202,5 @@ def test_or_missed_with_higher_tasks_untouched():
     for r in (free, locked):
         assert r.tasks["left"]["error"].max() < 0.002
         assert r.tasks["trunk"]["error"].max() < np.deg2rad(0.5)
+        assert r.tasks["chest"]["error"].max() < 0.002
         assert calm(r)
