@@ -162,45 +162,48 @@ def test_what_is_left_out_is_not_in_the_dynamics():
 
 
 @functools.cache
-def reach(goal: tuple[float, float, float], locked: bool, upright: bool):
-    """The right hand goes to a place; above it stand the left hand and, if wanted, a trunk that stays where it is."""
-    above = {"measure": "point", "of": "hand_l", "law": "hold", "frequency": 2.0, "priority": 0}
-    trunk = {"measure": "orientation", "of": ["thorax"], "law": "hold", "frequency": 2.0, "priority": 0}
-    chest = {"measure": "point", "of": ["thorax"], "law": "hold", "frequency": 2.0, "priority": 0}
+def reach(goal: tuple[float, float, float], locked: bool, above: tuple[str, ...] = ()):
+    """The right hand goes to a place; above it stands the left hand, and what else is named."""
+    hold = {"law": "hold", "frequency": 2.0, "priority": 0}
+    others = {
+        "trunk": hold | {"measure": "orientation", "of": ["thorax"]},
+        "chest": hold | {"measure": "point", "of": ["thorax"]},
+        "twist": hold | {"measure": "posture", "of": ["forearm_r_pronation"], "frequency": 1.0, "priority": 1},
+    }
     tasks = {
-        "left": above,
-        "right": {"measure": "point", "of": "hand_r", "smoothing": 0.2, "reach": 0.3, "priority": 1, "goal": list(goal)},
-        "posture": {"measure": "posture", "law": "nearest", "priority": 2},
+        "left": hold | {"measure": "point", "of": "hand_l"},
+        "right": {"measure": "point", "of": "hand_r", "smoothing": 0.2, "reach": 0.3, "priority": 2, "goal": list(goal)},
+        "posture": {"measure": "posture", "law": "nearest", "priority": 3},
     }
     raw = {
-        "name": "locked", "seconds": 3.5, "character": {"locked": ["forearm_r_flexion"] if locked else []},
-        "tasks": tasks | ({"trunk": trunk, "chest": chest} if upright else {}),
+        "name": "locked", "seconds": 3.0, "character": {"locked": ["forearm_r_flexion"] if locked else []},
+        "tasks": tasks | {name: others[name] for name in above},
     }  # fmt: skip
     return mk.run(parse_scene(raw, "locked")).recording
 
 
-def calm(recording) -> bool:
-    return np.abs(recording.qvel[-20:]).max() < 0.5 and np.abs(recording.ctrl).max() < 400
-
-
 def test_a_goal_that_needs_a_locked_elbow_is_reached_otherwise():
     near = (0.30, -0.25, 1.25)
-    free, locked = (reach(near, lock, False) for lock in (False, True))
+    free, locked = (reach(near, lock) for lock in (False, True))
     for r in (free, locked):
         assert r.tasks["right"]["error"][-1] < 0.005
         assert r.tasks["left"]["error"].max() < 0.001
-        assert calm(r)
+        assert np.abs(r.ctrl).max() < 200
+        assert np.abs(r.qvel[-20:]).max() < 0.1
     assert np.ptp(degrees(free, "forearm_r_flexion")) > 20
     assert np.ptp(degrees(locked, "forearm_r_flexion")) < 0.1
 
 
-def test_or_missed_with_higher_tasks_untouched():
+@pytest.mark.parametrize("above", [("trunk", "chest", "twist"), ("trunk", "chest")])
+def test_or_missed_with_higher_tasks_untouched(above):
     near = (0.15, -0.25, 1.40)
-    free, locked = (reach(near, lock, True) for lock in (False, True))
+    free, locked = (reach(near, lock, above) for lock in (False, True))
     assert free.tasks["right"]["error"][-1] < 0.005
-    assert locked.tasks["right"]["error"][-1] > 0.05
+    assert 0.05 < locked.tasks["right"]["error"][-1] < 0.5
     for r in (free, locked):
-        assert r.tasks["left"]["error"].max() < 0.002
+        assert r.tasks["left"]["error"].max() < 0.001
         assert r.tasks["trunk"]["error"].max() < np.deg2rad(0.5)
-        assert r.tasks["chest"]["error"].max() < 0.002
-        assert calm(r)
+        assert r.tasks["chest"]["error"].max() < 0.001
+        assert np.abs(r.ctrl).max() < 200
+        # an arm stretched towards what it cannot reach may still roll about itself; with its twist held it is still
+        assert np.abs(r.qvel[-20:]).max() < (0.1 if "twist" in above else 40)
