@@ -3,6 +3,7 @@
 Angles are in degrees, the rest SI. Unknown keys are errors that name the nearest match.
 """
 
+import itertools
 import math
 import tomllib
 from importlib import resources
@@ -122,7 +123,7 @@ class GoalSpec(Table):
         if (self.of or self.carry) and self.at is None:
             raise ValueError("of and carry go with at")
         if self.brace and self.of != "feet":
-            raise ValueError("brace goes with of = \"feet\"")
+            raise ValueError('brace goes with of = "feet"')
         return self
 
 
@@ -230,7 +231,7 @@ class TugSpec(Table):
     @model_validator(mode="after")
     def _times_increase(self) -> "TugSpec":
         times = [row[0] for row in self.path]
-        if len(times) < 2 or any(b <= a for a, b in zip(times, times[1:])):
+        if len(times) < 2 or any(b <= a for a, b in itertools.pairwise(times)):
             raise ValueError("path needs two or more rows [time, fx, fy, fz], times increasing")
         return self
 

@@ -35,7 +35,7 @@ def turned(angle: float, strength: float) -> tuple[tuple[float, ...], ...]:
 
 @pytest.mark.parametrize(("angle", "strength"), [(0, 1.0), (100, 0.5), (230, 2.0)])
 def test_a_higher_gain_holds_the_hands_more_firmly(angle, strength):
-    """ "The strength with which the character resists the motion of the chain can be adjusted easily with ... the single gain"."""
+    """ "The strength with which the character resists ... can be adjusted easily with control of the single gain"."""
     seconds = 5.0 if strength == 1.0 else 3.0
     moved = [
         take("chain", seconds, tasks__hands__frequency=f, tugs__mouse__path=turned(angle, strength)).report["hand_displacement"]
@@ -66,7 +66,9 @@ def test_the_tug_is_recorded_and_replayed():
     begin, end = TUG[0, 0], TUG[-1, 0]
     assert len(recording.xfrc) == pytest.approx((end - begin) / 0.002, abs=2)
     assert set(recording.xfrc[:, 1]) == {model.body("chain_9").id}
-    assert np.linalg.norm(recording.xfrc[:, 2:5], axis=1).max() == pytest.approx(np.linalg.norm(TUG[:, 1:], axis=1).max(), rel=0.1)
+    assert np.linalg.norm(recording.xfrc[:, 2:5], axis=1).max() == pytest.approx(
+        np.linalg.norm(TUG[:, 1:], axis=1).max(), rel=0.1
+    )
     assert mk.replay(recording).difference == 0.0
 
 

