@@ -70,8 +70,8 @@ def standing_world(feet: str) -> World:
 
 
 def physics() -> tuple[Callable[[], None], Callable[[], None]]:
-    """The denominator: one mj_step of the human standing in pose on contact feet, from one fixed state with eight or more contacts;
-    and the return to that state alone, to be taken off."""
+    """The denominator: one mj_step of the human standing in pose on contact feet, from one fixed state with eight or
+    more contacts; and the return to that state alone, to be taken off."""
     world = standing_world("contact")
     model, data = world.model, world.data
     # the soles touch lightly: press them on by a millimetre

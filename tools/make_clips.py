@@ -60,7 +60,12 @@ READY_HAND = (0.34, -0.20, 1.22)
 SIDES, HEIGHTS = (-0.70, -0.37, -0.03, 0.30), (0.90, 1.30, 1.70)
 
 # --- an underhand toss
-HOLD_BALL = STAND | {"upper_arm_r_flexion": 30, "upper_arm_r_abduction": 10, "forearm_r_flexion": 85, "forearm_r_pronation": -50}
+HOLD_BALL = STAND | {
+    "upper_arm_r_flexion": 30,
+    "upper_arm_r_abduction": 10,
+    "forearm_r_flexion": 85,
+    "forearm_r_pronation": -50,
+}
 WIND_UP = {
     "thigh_flexion": 34, "thigh_abduction": 6, "thigh_rotation": -10, "shank_flexion": 40, "foot_flexion": 20,
     "lumbar_flexion": 16, "thorax_flexion": 8, "lumbar_rotation": -14, "thorax_rotation": -16, "head_flexion": -16,
@@ -100,7 +105,8 @@ def reach() -> list[Key]:
     return [
         begin(0.0), begin(0.2), Key(1.3, CROUCH, 30.0, right=low, ahead=MIDFOOT),
         Key(1.5, CROUCH, 30.0, right=low, ahead=MIDFOOT), Key(2.5, REACH, right=(0.36, -0.22, 1.25), ahead=MIDFOOT),
-        Key(3.2, OVERHEAD, right=high, ahead=MIDFOOT, firm=0.8), Key(3.5, OVERHEAD, right=high, ahead=MIDFOOT, firm=0.8), begin(4.6), begin(4.8),
+        Key(3.2, OVERHEAD, right=high, ahead=MIDFOOT, firm=0.8), Key(3.5, OVERHEAD, right=high, ahead=MIDFOOT, firm=0.8),
+        begin(4.6), begin(4.8),
     ]  # fmt: skip
 
 
@@ -134,7 +140,8 @@ def reaching(side: float, up: float) -> dict[str, float]:
     turn, lean = 40.0 * (side + 0.2), 26.0 * max(-up, 0.0)
     return {
         "lumbar_rotation": 0.45 * turn, "thorax_rotation": 0.55 * turn, "head_rotation": -0.7 * turn,
-        "lumbar_bending": -7.0 * min(side + 0.37, 0.0) * 2 + 4.0 * max(-up, 0.0), "lumbar_flexion": 8 + 0.4 * lean - 5 * max(up, 0),
+        "lumbar_bending": -7.0 * min(side + 0.37, 0.0) * 2 + 4.0 * max(-up, 0.0),
+        "lumbar_flexion": 8 + 0.4 * lean - 5 * max(up, 0),
         "thorax_flexion": 4 + 0.3 * lean - 3 * max(up, 0), "head_flexion": -6 - 6 * up,
         "thigh_flexion": 28 - 16 * up, "shank_flexion": 36 - 22 * up, "foot_flexion": 16 - 7 * up,
         "upper_arm_r_flexion": 62 + 42 * up, "upper_arm_r_abduction": 14 - 60 * (side + 0.2),

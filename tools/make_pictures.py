@@ -1,5 +1,6 @@
 """Make every picture of the documentation from the code. Run: python tools/make_pictures.py [name of one picture]"""
 
+import copy
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -88,6 +89,58 @@ def masses() -> Image.Image:
                 frame = int(np.abs(recording.time - grasp - after).argmin())
                 tile = painter.draw(frame, View(75.0, -9.0, 3.75, (0.22, 0.0, 0.91)))
                 tiles.append(caption(tile, f"{mass:g} kg   {after:.1f} s"))
+        rows.append(np.hstack(tiles))
+    return Image.fromarray(np.vstack(rows))
+
+
+# --- chain and pendulum
+
+
+def film(recording: Recording, times: Sequence[float], view: View, notes: Sequence[str]) -> np.ndarray:
+    """Moments of a recording side by side, each with its time and a word."""
+    with Painter(recording, 210, 290, fine=True) as painter:
+        frames = [int(np.abs(recording.time - t).argmin()) for t in times]
+        return np.hstack([caption(painter.draw(f, view), f"{recording.time[f]:.1f} s  {n}") for f, n in zip(frames, notes)])
+
+
+def chain() -> Image.Image:
+    """The same tug at three gains."""
+    rows = []
+    for frequency in (0.7, 1.0, 2.5):
+        recording = mk.run(load_scene("chain", {"tasks.hands.frequency": frequency}), seconds=4.6).recording
+        moved = 100 * recording.tasks["hands"]["error"]
+        times = (0.0, 0.8, 1.1, 1.7, 2.3, 3.4, 4.5)
+        notes = [f"{frequency:g} Hz  {moved[np.abs(recording.time - t).argmin()]:.0f} cm" for t in times]
+        rows.append(film(recording, times, View(52.0, -9.0, 3.9, (0.32, 0.0, 0.88)), notes))
+    return Image.fromarray(np.vstack(rows))
+
+
+def pendulum() -> Image.Image:
+    """With the force limit, without it, and with the bob left out of the controller's model."""
+    rows = []
+    for name, changes in (
+        ("180 N", {}),
+        ("no limit", {"tasks.hand.max_force": 1e6}),
+        ("unknown", {"tasks.hand.max_force": 1e6, "props.bob.unknown": True}),
+    ):
+        recording = mk.run(load_scene("pendulum", changes)).recording
+        off = 100 * recording.tasks["hand"]["error"]
+        times = (0.0, 1.6, 3.1, 3.5, 5.2, 7.4, 8.8, 11.5)
+        notes = [f"{name}  {off[np.abs(recording.time - t).argmin()]:.1f} cm" for t in times]
+        rows.append(film(recording, times, View(40.0, -9.0, 3.9, (0.25, -0.1, 0.92)), notes))
+    return Image.fromarray(np.vstack(rows))
+
+
+def clip_sheet(name: str, count: int) -> Image.Image:
+    """A shipped clip, from the front and from the side."""
+    character, clip = mk.human(), mk.load_clip(name)
+    world = World(stage("clip", [character], {}))
+    rows = []
+    for azimuth in (38.0, 90.0):
+        tiles = []
+        for frame in np.linspace(0, len(clip.qpos) - 1, count).round().astype(int):
+            picture = draw(copy.copy(world.model), [clip.qpos[frame]], View(azimuth, -9.0, 3.9, (0.15, 0.0, 1.0)), (150, 250))
+            tiles.append(caption(np.asarray(picture), f"{frame / clip.fps:.1f} s" if azimuth < 90 else ""))
         rows.append(np.hstack(tiles))
     return Image.fromarray(np.vstack(rows))
 
@@ -190,6 +243,11 @@ PICTURES: dict[str, Callable[[], Image.Image]] = {
     "lift_back_5kg": lambda: sheet("back", 5.0),
     "lift_back_25kg": lambda: sheet("back", 25.0),
     "lift_masses": masses,
+    "chain": chain,
+    "pendulum": pendulum,
+    "clip_reach": lambda: clip_sheet("reach", 9),
+    "clip_catch": lambda: clip_sheet("catch", 12),
+    "clip_toss": lambda: clip_sheet("toss", 10),
     "figure_sizes": sizes,
     "figure_sexes": sexes,
     "figure_poses": poses,

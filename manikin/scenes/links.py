@@ -3,6 +3,7 @@
 Both hang straight down from their first end, which is the origin of their first body, when nothing turns them.
 """
 
+import itertools
 import xml.etree.ElementTree as ET
 from typing import Any
 
@@ -107,7 +108,7 @@ def lay_out(holds: list[tuple[int, Array]], links: int, length: float, turn: Arr
     held = sorted(holds, key=lambda hold: hold[0])
     first, place = held[0]
     ways[:first] = -DOWN
-    for (one, here), (two, there) in zip(held, held[1:]):
+    for (one, here), (two, there) in itertools.pairwise(held):
         ways[one : max(two, one + 1)] = _arc(here, there, max(two - one, 1), length)
     start = place - length * ways[:first].sum(axis=0)
     quats = np.empty((links, 4))
@@ -121,7 +122,7 @@ def lay_out(holds: list[tuple[int, Array]], links: int, length: float, turn: Arr
 
 def relative(quats: Array) -> Array:
     """Turns of links (n, 4) as each one's turn against the one before it; the first stays."""
-    return np.array([quats[0], *(quat_multiply(quat_conjugate(a), b) for a, b in zip(quats, quats[1:]))])
+    return np.array([quats[0], *(quat_multiply(quat_conjugate(a), b) for a, b in itertools.pairwise(quats))])
 
 
 def _arc(start: Array, end: Array, links: int, length: float) -> Array:
@@ -129,9 +130,7 @@ def _arc(start: Array, end: Array, links: int, length: float) -> Array:
     way = end - start
     distance = float(np.linalg.norm(way))
     if distance > links * length * (1 + 1e-9):
-        raise ValueError(
-            f"{links} links of {length:.3g} m reach {links * length:.3g} m, the hands are {distance:.3g} m apart"
-        )
+        raise ValueError(f"{links} links of {length:.3g} m reach {links * length:.3g} m, the hands are {distance:.3g} m apart")
     ahead = way / distance if distance > 1e-9 else np.array([1.0, 0.0, 0.0])
     side = np.cross(ahead, DOWN)
     if np.linalg.norm(side) < 1e-6:

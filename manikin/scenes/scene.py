@@ -3,6 +3,7 @@
 Angles are in degrees, the rest SI. Unknown keys are errors that name the nearest match.
 """
 
+import itertools
 import math
 import tomllib
 from importlib import resources
@@ -292,7 +293,7 @@ class TugSpec(Table):
     @model_validator(mode="after")
     def _times_increase(self) -> "TugSpec":
         times = [row[0] for row in self.path]
-        if len(times) < 2 or any(b <= a for a, b in zip(times, times[1:])):
+        if len(times) < 2 or any(b <= a for a, b in itertools.pairwise(times)):
             raise ValueError("path needs two or more rows [time, fx, fy, fz], times increasing")
         return self
 

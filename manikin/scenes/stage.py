@@ -19,7 +19,7 @@ Shape = Literal["box", "sphere", "capsule", "cylinder", "chain", "pendulum"]
 
 @dataclass(frozen=True)
 class PropShape:
-    """A prop. size: box edge lengths; sphere (radius); capsule and cylinder (radius, length); see links.py for the others [m]."""
+    """A prop. size [m]: box edge lengths; sphere (radius); capsule and cylinder (radius, length); others see links.py."""
 
     shape: Shape
     size: tuple[float, ...]

@@ -24,6 +24,10 @@ def test_the_styles_of_the_lift_are_there() -> None:
     assert {"stand", "lift_back", "lift_knees"} <= set(library())
 
 
+def test_the_clips_of_other_jobs_are_there() -> None:
+    assert {"reach", "catch", "toss", "rope"} <= set(library())
+
+
 def test_there_and_back(tmp_path: Path) -> None:
     clip = load_clip("lift_back")
     save_clip(clip, tmp_path / "a.npz")

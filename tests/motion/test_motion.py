@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+import manikin as mk
 from manikin.bench import standing_world
 from manikin.characters.human import human
 from manikin.clips.clip import load_clip
 from manikin.motion.keyframes import Key, Stance, both_sides, make_clip, posture_of
 from manikin.motion.nearest import nearest_pose
 from manikin.physics.world import World
+from manikin.scenes.scene import parse_scene
 from manikin.scenes.stage import stage
 from manikin.spatial import quat_from_axis_angle, quat_multiply
 
@@ -79,6 +81,94 @@ def test_keyframed_clip_plants_the_feet():
     assert np.ptp(np.array(feet), axis=0).max() < 0.002
     knee = clip.angles(("shank_l_flexion",))[:, 0]
     assert knee[-1] > knee[0] + 0.8
+
+
+def placed(w: World, clip, site: str) -> np.ndarray:
+    out = []
+    for frame in range(len(clip.qpos)):
+        put(w, clip, frame)
+        out.append(w.data.site_xpos[w.site(site)].copy())
+    return np.array(out)
+
+
+@pytest.fixture(scope="module")
+def alone() -> World:
+    return World(stage("clip", [human(skin=False)], {}))
+
+
+@pytest.mark.parametrize("name", ["reach", "catch", "toss", "rope"])
+def test_shipped_clips_stand_on_their_feet(alone, name):
+    """Feet planted, joints within their range, the weight over the middle of the feet, no joint faster than people are."""
+    w, clip = alone, load_clip(name)
+    low, high = w.model.jnt_range[1:].T
+    ahead, feet = [], []
+    for frame in range(len(clip.qpos)):
+        put(w, clip, frame)
+        ankles = np.array([w.data.body(f).xpos.copy() for f in ("foot_l", "foot_r")])
+        feet.append(ankles)
+        ahead.append(w.data.subtree_com[1][:2] - ankles.mean(axis=0)[:2])
+    assert (clip.qpos[:, 7:] > low - 1e-6).all()
+    assert (clip.qpos[:, 7:] < high + 1e-6).all()
+    assert np.ptp(feet, axis=0).max() < 0.003
+    assert (np.array(ahead)[:, 0] > 0.02).all()
+    assert (np.array(ahead)[:, 0] < 0.06).all()
+    assert np.abs(np.array(ahead)[:, 1]).max() < 0.01
+    assert np.abs(np.diff(clip.qpos[:, 7:], axis=0)).max() * clip.fps < 25
+
+
+def test_what_the_clips_show(alone):
+    hand = placed(alone, load_clip("reach"), "hand_r")
+    assert hand[:, 2].min() < 0.45
+    assert hand[:, 2].max() > 1.85
+    # catch: within 19 cm of every place of the window in front of chest and right shoulder
+    hand = placed(alone, load_clip("catch"), "hand_r")
+    for side in np.linspace(-0.70, 0.30, 11):
+        for height in np.linspace(0.90, 1.70, 9):
+            assert np.hypot(hand[:, 1] - side, hand[:, 2] - height).min() < 0.19
+    assert (hand[:, 0] > 0.2).all()
+    # toss: back, then forward and up faster than it went back
+    hand = placed(alone, load_clip("toss"), "hand_r")
+    assert hand[:, 0].min() < -0.15
+    speed = np.linalg.norm(np.diff(hand, axis=0), axis=1) * load_clip("toss").fps
+    fastest, back = int(speed.argmax()), int(hand[:, 0].argmin())
+    assert fastest > back
+    assert 2.5 < speed.max() < 8
+    assert speed.max() > 1.5 * speed[:back].max()
+
+
+def test_keys_with_one_hand_a_palm_and_a_weight(alone):
+    character = human(skin=False)
+    place, palm = (0.4, -0.3, 1.2), (1.0, 0.0, 0.0)
+    plain = {"upper_arm_r_flexion": 40, "forearm_r_flexion": 60}
+    key = Key(0.5, plain, right=place, palm=palm, ahead=0.04, firm=2.0)
+    clip = make_clip(alone, character, [Key(0.0, plain, ahead=0.02), key], 20.0, Stance())
+    put(alone, clip, len(clip.qpos) - 1)
+    data = alone.data
+    assert np.linalg.norm(data.site_xpos[alone.site("hand_r")] - place) < 0.03
+    assert data.xmat[alone.body("hand_r")].reshape(3, 3)[:, 1] @ palm > 0.7
+    ankles = np.mean([data.body(f).xpos for f in ("foot_l", "foot_r")], axis=0)
+    assert data.subtree_com[1][0] - ankles[0] == pytest.approx(0.04, abs=0.005)
+    # the left arm keeps its angles
+    assert abs(clip.angles(("forearm_l_flexion",))[-1, 0]) < 0.1
+
+
+def test_feed_forward_plays_the_clip(stand_scene):
+    """With the matched frames' own velocity the figure moves through the clip by itself; without it, it stays."""
+    moved = {}
+    for feed in (False, True):
+        recording = mk.run(parse_scene(stand_scene(feed), "feed")).recording
+        moved[feed] = float(np.ptp(recording.qpos[:, 2]))
+    assert moved[False] < 0.02
+    assert moved[True] > 0.15
+
+
+@pytest.fixture
+def stand_scene():
+    def make(feed: bool) -> dict:
+        posture = {"measure": "posture", "law": "nearest", "frequency": 1.2, "feed": feed}
+        return {"name": "feed", "seconds": 2.5, "character": {"clip": "lift_knees"}, "tasks": {"posture": posture}}
+
+    return make
 
 
 def test_names_without_a_side_mean_both():

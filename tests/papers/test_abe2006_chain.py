@@ -35,7 +35,7 @@ def turned(angle: float, strength: float) -> tuple[tuple[float, ...], ...]:
 
 @pytest.mark.parametrize(("angle", "strength"), [(0, 1.0), (100, 0.5), (230, 2.0)])
 def test_a_higher_gain_holds_the_hands_more_firmly(angle, strength):
-    """ "The strength with which the character resists the motion of the chain can be adjusted easily with ... the single gain"."""
+    """ "The strength with which the character resists ... can be adjusted easily with control of the single gain"."""
     seconds = 5.0 if strength == 1.0 else 3.0
     moved = [
         take("chain", seconds, tasks__hands__frequency=f, tugs__mouse__path=turned(angle, strength)).report["hand_displacement"]
@@ -66,7 +66,9 @@ def test_the_tug_is_recorded_and_replayed():
     begin, end = TUG[0, 0], TUG[-1, 0]
     assert len(recording.xfrc) == pytest.approx((end - begin) / 0.002, abs=2)
     assert set(recording.xfrc[:, 1]) == {model.body("chain_9").id}
-    assert np.linalg.norm(recording.xfrc[:, 2:5], axis=1).max() == pytest.approx(np.linalg.norm(TUG[:, 1:], axis=1).max(), rel=0.1)
+    assert np.linalg.norm(recording.xfrc[:, 2:5], axis=1).max() == pytest.approx(
+        np.linalg.norm(TUG[:, 1:], axis=1).max(), rel=0.1
+    )
     assert mk.replay(recording).difference == 0.0
 
 
@@ -162,43 +164,48 @@ def test_what_is_left_out_is_not_in_the_dynamics():
 
 
 @functools.cache
-def reach(goal: tuple[float, float, float], locked: bool, upright: bool):
-    """The right hand goes to a place; above it stand the left hand and, if wanted, an upright trunk."""
-    above = {"measure": "point", "of": "hand_l", "law": "hold", "frequency": 2.0, "priority": 0}
-    trunk = {"measure": "orientation", "of": ["thorax"], "law": "hold", "frequency": 2.0, "priority": 0}
+def reach(goal: tuple[float, float, float], locked: bool, above: tuple[str, ...] = ()):
+    """The right hand goes to a place; above it stands the left hand, and what else is named."""
+    hold = {"law": "hold", "frequency": 2.0, "priority": 0}
+    others = {
+        "trunk": hold | {"measure": "orientation", "of": ["thorax"]},
+        "chest": hold | {"measure": "point", "of": ["thorax"]},
+        "twist": hold | {"measure": "posture", "of": ["forearm_r_pronation"], "frequency": 1.0, "priority": 1},
+    }
     tasks = {
-        "left": above,
-        "right": {"measure": "point", "of": "hand_r", "smoothing": 0.2, "reach": 0.3, "priority": 1, "goal": list(goal)},
-        "posture": {"measure": "posture", "law": "nearest", "priority": 2},
+        "left": hold | {"measure": "point", "of": "hand_l"},
+        "right": {"measure": "point", "of": "hand_r", "smoothing": 0.2, "reach": 0.3, "priority": 2, "goal": list(goal)},
+        "posture": {"measure": "posture", "law": "nearest", "priority": 3},
     }
     raw = {
-        "name": "locked", "seconds": 3.5, "character": {"locked": ["forearm_r_flexion"] if locked else []},
-        "tasks": tasks | ({"trunk": trunk} if upright else {}),
+        "name": "locked", "seconds": 3.0, "character": {"locked": ["forearm_r_flexion"] if locked else []},
+        "tasks": tasks | {name: others[name] for name in above},
     }  # fmt: skip
     return mk.run(parse_scene(raw, "locked")).recording
 
 
-def calm(recording) -> bool:
-    return np.abs(recording.qvel[-20:]).max() < 0.5 and np.abs(recording.ctrl).max() < 400
-
-
 def test_a_goal_that_needs_a_locked_elbow_is_reached_otherwise():
     near = (0.30, -0.25, 1.25)
-    free, locked = (reach(near, lock, False) for lock in (False, True))
+    free, locked = (reach(near, lock) for lock in (False, True))
     for r in (free, locked):
         assert r.tasks["right"]["error"][-1] < 0.005
         assert r.tasks["left"]["error"].max() < 0.001
-        assert calm(r)
+        assert np.abs(r.ctrl).max() < 200
+        assert np.abs(r.qvel[-20:]).max() < 0.1
     assert np.ptp(degrees(free, "forearm_r_flexion")) > 20
     assert np.ptp(degrees(locked, "forearm_r_flexion")) < 0.1
 
 
-def test_or_missed_with_higher_tasks_untouched():
+@pytest.mark.parametrize("above", [("trunk", "chest", "twist"), ("trunk", "chest")])
+def test_or_missed_with_higher_tasks_untouched(above):
     near = (0.15, -0.25, 1.40)
-    free, locked = (reach(near, lock, True) for lock in (False, True))
+    free, locked = (reach(near, lock, above) for lock in (False, True))
     assert free.tasks["right"]["error"][-1] < 0.005
-    assert locked.tasks["right"]["error"][-1] > 0.05
+    assert 0.05 < locked.tasks["right"]["error"][-1] < 0.5
     for r in (free, locked):
-        assert r.tasks["left"]["error"].max() < 0.002
+        assert r.tasks["left"]["error"].max() < 0.001
         assert r.tasks["trunk"]["error"].max() < np.deg2rad(0.5)
-        assert calm(r)
+        assert r.tasks["chest"]["error"].max() < 0.001
+        assert np.abs(r.ctrl).max() < 200
+        # an arm stretched towards what it cannot reach may still roll about itself; with its twist held it is still
+        assert np.abs(r.qvel[-20:]).max() < (0.1 if "twist" in above else 40)

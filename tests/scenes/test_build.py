@@ -162,6 +162,8 @@ def test_euler_angles_turn_about_world_axes_in_order() -> None:
 # --- errors
 
 START = {"name": "a", "when": "start"}
+ROPE = {"shape": "chain", "size": [0.01, 0.5], "links": 5}
+PULL = [[0, 0, 0, 0], [1, 1, 0, 0]]
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"tasks.x": {"measure": "point", "of": "hand_m"}}, "tasks.x.of: no site or body is called 'hand_m'; did you mean 'hand_"),
     ({"tasks.x": {"measure": "posture", "of": "knee"}}, "tasks.x.of: no joint is called 'knee'"),
@@ -181,6 +183,13 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"tasks.x": HANDS | {"goal": {"path": [[0, 1], [0, 1]]}}}, "tasks.x.goal: path needs two or more rows"),
     ({"tasks.posture.goal": {"clip": "stand", "frame": 999}}, "tasks.posture.goal.frame: given 999: the clip has frames 0 to"),
     ({"tasks.x": {"measure": "orientation", "of": "head", "goal": [0, 0]}}, "tasks.x.goal: needs roll, pitch, yaw"),
+    ({"joined": {"hand": "ball"}}, "joined.hand: no hand is called 'hand'; did you mean 'hand_"),
+    ({"joined": {"hand_l": "bal"}}, "joined.hand_l: no movable prop, or link of one, is called 'bal'; did you mean 'ball'?"),
+    ({"joined": {"hand_l": "ball"}, "props.ball.fixed": True}, "joined.hand_l: no movable prop"),
+    ({"joined": {"hand_l": "ball", "hand_r": "ball"}}, "joined: two hands can be joined to a chain only"),
+    ({"joined": {"hand_l": "rope_9"}, "props.rope": ROPE}, "joined.hand_l: no movable prop, or link of one, is called 'rope_"),
+    ({"joined": {"hand_l": "rope", "hand_r": "rope_1"}, "props.rope": ROPE}, "joined: 1 links of 0.1 m reach 0.1 m, the hands"),
+    ({"tugs.a": {"body": "bal", "path": PULL}}, "tugs.a.body: no site or body is called 'bal'; did you mean 'ball'?"),
     ({"character.clip": "stnd"}, "character.clip: no clip is called 'stnd'; did you mean 'stand'?"),
     ({"props.head": {"shape": "sphere", "size": [0.1], "at": [1, 1, 1]}}, "props.head: that name is taken"),
     ({"steps": [START, START]}, "steps.a.name: another step has the same name"),

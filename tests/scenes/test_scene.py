@@ -99,6 +99,19 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"steps": [{"name": "a", "when": {"task": "posture"}}]}, "steps.0.when: task and within go together"),
     ({"facts.a": {"since": "x"}}, "facts.a: a fact needs since and until (steps), or task"),
     ({"knobs.a": [0, 1]}, "knobs.a.2: is missing"),
+    ({"props.rope": {"shape": "chain", "size": [0.01, 1.0]}}, "props.rope.at: is missing (only what is joined to a hand"),
+    ({"props.ball.at": None}, "props.ball.at: is missing"),
+    ({"props.ball.links": 4}, "props.ball: links are for a chain, not for a sphere"),
+    ({"props.ball.damping": 0.1}, "props.ball: damping is for a chain or a pendulum, not for a sphere"),
+    ({"props.a": {"shape": "chain", "size": [0.01]}}, "props.a: a chain needs 2 numbers in size, 1 were given"),
+    ({"props.a": {"shape": "chain", "size": [0.01, 1.0], "links": 1, "at": [0, 0, 1]}}, "props.a.links: given 1"),
+    ({"props.a": {"shape": "pendulum", "size": [0.3, 0.2], "at": [0, 0, 1]}}, "a pendulum must be longer than its bob's"),
+    ({"tasks.x": {"measure": "com", "feed": True}}, "tasks.x: feed is for law 'nearest'"),
+    ({"tugs.a": {"body": "ball", "path": [[0, 1, 1, 1]]}}, "tugs.a: path needs two or more rows [time, fx, fy, fz]"),
+    ({"tugs.a": {"body": "ball", "path": [[0, 1, 1, 1], [0, 1, 1, 1]]}}, "tugs.a: path needs two or more rows"),
+    ({"tugs.a": {"body": "ball", "path": [[0, 1, 1], [1, 1, 1, 1]]}}, "tugs.a.path.0.3: is missing"),
+    ({"tugs.a": {"path": [[0, 1, 1, 1], [1, 1, 1, 1]]}}, "tugs.a.body: is missing"),
+    ({"tugs.a": {"bdy": "ball"}}, "tugs.a.bdy: unknown key; did you mean 'body'?"),
 ]  # fmt: skip
 
 
