@@ -191,5 +191,3 @@ def _split(tasks: Sequence[Task], actuated: int) -> tuple[list[Task], Task | Non
             if all(t.priority != task.priority for t in neighbours):
                 return active[:k], task
     return active, None
-
-

@@ -36,8 +36,8 @@ def push_only(A: Array, b: Array, ridge: float) -> tuple[Array, Array]:
             if s > 0.0 or first:
                 for i in range(m):
                     gradient[i] += columns[j, i] * s / ridge
-                    for l in range(i + 1):
-                        H[i, l] += columns[j, i] * columns[j, l] / ridge
+                    for c in range(i + 1):
+                        H[i, c] += columns[j, i] * columns[j, c] / ridge
         first = False
         if np.sqrt(dot(gradient, gradient)) <= scale:
             break

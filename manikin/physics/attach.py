@@ -76,7 +76,7 @@ def hold_still(world: World, equality: str) -> None:
 
 
 def grasp(world: World, hand: str, prop: str, snug: bool = False) -> None:
-    """Weld a prop to a hand in their present relative pose; `snug` closes the gap between palm and prop, or opens an overlap."""
+    """Weld a prop to a hand in their present relative pose; `snug` closes the gap between palm and prop."""
     e = _grip(world, hand, prop)
     body = world.body(prop)
     if body not in world.held:

@@ -343,7 +343,7 @@ class Dynamics:
         free, dofs = (np.concatenate([f[k] for f in layout.free]) for k in range(2))
         starts = np.cumsum([0] + [len(f[0]) for f in layout.free])
         roots = np.array([s.root for s in supports])
-        feet, bias, rigid, soles, touching = standing(
+        feet, bias, rigid, soles, touching = standing(  # type: ignore[call-arg]
             roots, *joined, free, dofs, starts, self.qvel, self.xpos, self.xmat, *self._moving
         )
         return Ground(feet, bias, rigid, soles, touching, self._of)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from manikin.compiled import kernel, routine
 from manikin.linear.nullspace import cholesky, dot, project, require, substitute
-from manikin.physics.support import TOUCHING, Ground, Support, ground_forces, rest_bias, rigid_motions
+from manikin.physics.support import TOUCHING, Support, ground_forces, rest_bias, rigid_motions
 
 if TYPE_CHECKING:
     from manikin.physics.dynamics import Dynamics
@@ -116,10 +116,11 @@ def _add_frame(
 @kernel
 def standing(
     roots: Ints, feet: Ints, foot_points: Array, flat: Ints, soles: Ints, sole_points: Array,
-    free: Ints, free_dof: Ints, free_start: Ints, qvel: Array, xpos: Array, xmat: Array, com: Array, root: Array, last_dof: Ints, dof_parent: Array,
+    free: Ints, free_dof: Ints, free_start: Ints, qvel: Array, xpos: Array, xmat: Array,
+    com: Array, root: Array, last_dof: Ints, dof_parent: Array,
     cdof: Array, cvel: Array, cacc: Array,
 ) -> tuple[Array, Array, Array, Array, Array]:  # fmt: skip
-    """Rows and bias of the feet that touch, rigid motions (6 s, n), Jacobian of the sole points (3 m, n), which of them touch."""
+    """Rows and bias of the feet that touch, rigid motions (6 s, n), Jacobian of the sole points (3 m, n), which touch."""
     n = cdof.shape[0]
     touching = np.zeros(soles.shape[0])
     sole_rows, unused = np.zeros((3 * soles.shape[0], n)), np.zeros(3)

@@ -96,7 +96,9 @@ def rest_bias(rows: Array, bias: Array, qvel: Array, up: Array) -> None:
 
 
 @routine
-def ground_forces(wrench: Array, rigid: Array, soles: Array, touching: Array, friction: float, mass: float) -> tuple[Array, float]:
+def ground_forces(
+    wrench: Array, rigid: Array, soles: Array, touching: Array, friction: float, mass: float
+) -> tuple[Array, float]:  # fmt: skip
     """Forces (m, 3) of the ground at the sole points that come nearest to a wrench (6,), and how far it is missed.
 
     soles (3 m, n): Jacobian of the points; rigid (6, n). Four-sided pyramids inside the cones keep friction exactly.
@@ -107,7 +109,7 @@ def ground_forces(wrench: Array, rigid: Array, soles: Array, touching: Array, fr
         count += 1 if touching[p] > 0 else 0
     scale = np.empty(6)
     for k in range(6):
-        # moments count over a metre and a half of spread mass: about a body's radius of gyration squared
+        # moments count as for a body with a radius of gyration of 0.3 m
         scale[k] = 1.0 / mass if k < 3 else 1.0 / (0.1 * mass)
     A = np.empty((6, 4 * count))
     c = 0

@@ -24,7 +24,18 @@ from manikin.physics.support import Support
 from manikin.physics.world import World
 from manikin.recording import Recorder
 from manikin.scenes.links import lay_out, link_name, relative
-from manikin.scenes.scene import CharacterSpec, GoalSpec, MeetSpec, PropSpec, Scene, StepSpec, TaskSpec, ThrowSpec, TugSpec, TuneSpec
+from manikin.scenes.scene import (
+    CharacterSpec,
+    GoalSpec,
+    MeetSpec,
+    PropSpec,
+    Scene,
+    StepSpec,
+    TaskSpec,
+    ThrowSpec,
+    TugSpec,
+    TuneSpec,
+)
 from manikin.scenes.scripts import GoalMaker, Step, Steps
 from manikin.scenes.stage import PropShape, stage
 from manikin.scenes.tugs import Tug
