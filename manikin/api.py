@@ -85,6 +85,6 @@ def _take(work: Run, trouble: str, clock: _Clock) -> Take:
     if not reason and isinstance(script, Steps) and not script.finished:
         reason = why_stuck(work.world, work.tasks, script)
     assert work.recorder is not None
-    work.recorder.meta |= {"ok": not reason, "reason": reason}
+    work.recorder.meta |= {"ok": not reason, "reason": reason, "facts": script.facts}
     recording: Recording = work.recorder.finish()
     return Take(recording, make_report(recording, factor))

@@ -23,9 +23,14 @@ class Script(Protocol):
 
     done: bool
     failed: str | None
+    facts: dict[str, bool | float | None]
 
     def update(self, world: World, tasks: Sequence[Task]) -> list[str]:
         """Names of what happened now."""
+        ...
+
+    def lost(self, hand: str, world: World) -> None:
+        """A prop slipped out of a hand."""
         ...
 
 
@@ -62,9 +67,11 @@ class Run:
                 return
             # the forces of the last step, before the present one replaces its contacts
             feel_loads(world)
-            lost = [f"{hand} lost its grip" for hand in break_grips(world)]
+            lost = break_grips(world)
             world.refresh()
-            events = lost + self.script.update(world, self.tasks)
+            for hand in lost:
+                self.script.lost(hand, world)
+            events = [f"{hand} lost its grip" for hand in lost] + self.script.update(world, self.tasks)
             if world.switched:
                 # the new constraint acts in this very step
                 world.refresh()

@@ -29,7 +29,8 @@ def make_report(recording: Recording, realtime_factor: float | None = None) -> R
         "realtime_factor": None if realtime_factor is None else round(realtime_factor, 3),
     }
     facts = tomllib.loads(meta["scene"]).get("facts", {})
-    return out | {name: _fact(recording, spec) for name, spec in facts.items()}
+    seen = {k: round(v, 6) if isinstance(v, float) else v for k, v in meta.get("facts", {}).items()}
+    return out | seen | {name: _fact(recording, spec) for name, spec in facts.items()}
 
 
 def _fact(recording: Recording, spec: dict[str, Any]) -> float | None:

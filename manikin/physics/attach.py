@@ -113,6 +113,16 @@ def touches(world: World, hand: str, prop: str) -> bool:
     return gap <= GAP and bool(outward.any())
 
 
+def touches_ground(world: World, prop: str) -> bool:
+    """Whether a prop touches something that does not move."""
+    model, data = world.model, world.data
+    if not data.ncon:
+        return False
+    pairs = model.geom_bodyid[data.contact.geom]
+    still = model.body_weldid[pairs] == 0
+    return bool(((pairs == world.body(prop)) & still[:, ::-1]).any())
+
+
 def break_grips(world: World) -> list[str]:
     """Let go of every prop that pulls harder than its grip can bear (World.grip_limits); the hands that lost theirs."""
     limits = world.grip_limits

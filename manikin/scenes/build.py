@@ -586,7 +586,8 @@ def _script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) 
                     "grasp" if hand in spec.grasp else "release" if hand in spec.release else "when.touch",
                     f"no hand is called '{hand}'{did_you_mean(hand, hands)}",
                 )
-        for prop in [*spec.grasp.values(), *touched.values()]:
+        landed = [spec.when.landed] if not isinstance(spec.when, str) and spec.when.landed is not None else []
+        for prop in [*spec.grasp.values(), *touched.values(), *landed]:
             if prop not in scene.props or scene.props[prop].fixed:
                 free = [p for p, s in scene.props.items() if not s.fixed]
                 raise here.wrong("grasp", f"no movable prop is called '{prop}'{did_you_mean(prop, free)}")

@@ -223,7 +223,7 @@ class WhenSpec(Table):
 
     after: seconds since the last step began. task, within: a task within a distance of its goal. touch: {hand = prop}: the
     palm touches the prop. arriving: {prop, plane}, seconds: a flying prop is that near to a plane. thrown: a task whose goal
-    is a throw has come to the release.
+    is a throw has come to the release. landed: a prop touches the ground.
     """
 
     after: float = Field(default=0.0, ge=0)
@@ -233,6 +233,7 @@ class WhenSpec(Table):
     arriving: MeetSpec | None = None
     seconds: Positive | None = None
     thrown: str | None = None
+    landed: str | None = None
 
     @model_validator(mode="after")
     def _pair(self) -> "WhenSpec":

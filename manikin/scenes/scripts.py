@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from manikin.physics.attach import grasp, release, touches
+import numpy as np
+
+from manikin.physics.attach import grasp, release, touches, touches_ground
 from manikin.physics.world import World
 from manikin.scenes.scene import StepSpec
 from manikin.tasks.goals import Goal, Throw
@@ -32,6 +34,22 @@ class Steps:
     done: bool = False
     failed: str | None = None
     began: list[str] = field(default_factory=list)
+    # what the report shall say of catches and throws
+    facts: dict[str, bool | float | None] = field(default_factory=dict)
+    flight: Throw | None = None
+
+    def __post_init__(self) -> None:
+        conditions = [s.spec.when for s in self.steps if not isinstance(s.spec.when, str)]
+        if any(w.touch for w in conditions):
+            self.facts["caught"] = False
+        if any(w.thrown for w in conditions):
+            self.facts |= {"release_speed_error": None, "landing_error": None}
+
+    def lost(self, hand: str, world: World) -> None:
+        """A grip broke: what was caught is not any more."""
+        self.failed = self.failed or f"{hand} lost its grip at {world.time:.2f} s"
+        if "caught" in self.facts:
+            self.facts["caught"] = False
 
     def update(self, world: World, tasks: Sequence[Task]) -> list[str]:
         """Begin every step that is due; the names of those that began."""
@@ -75,6 +93,8 @@ class Steps:
             # the step before the curve ends, or the release would come one step late
             if not isinstance(goal, Throw) or world.time < goal.ends - 0.5 * world.timestep:
                 return False
+        if when.landed is not None and not touches_ground(world, when.landed):
+            return False
         if when.task is None or when.within is None:
             return True
         return next(t for t in tasks if t.name == when.task).error <= when.within
@@ -98,6 +118,7 @@ class Steps:
         self.position, self.since = index, world.time
         self.began.append(step.spec.name)
         by_name = {t.name: t for t in tasks}
+        self._note(step.spec, by_name, world)
         for hand in step.spec.release:
             release(world, hand)
         for hand, prop in step.spec.grasp.items():
@@ -115,6 +136,24 @@ class Steps:
             # unknown until the controller has looked: no step may pass on the old goal's error
             by_name[name].error = float("inf")
         self.done = step.spec.end
+
+    def _note(self, spec: StepSpec, by_name: dict[str, Task], world: World) -> None:
+        """Facts of catches, releases and landings, at the moment they happen."""
+        if isinstance(spec.when, str):
+            return
+        if spec.when.touch:
+            self.facts["caught"] = True
+        if spec.when.thrown is not None:
+            task = by_name[spec.when.thrown]
+            assert isinstance(task.goal, Throw)
+            self.flight, rate = task.goal, task.measure.evaluate(world.dynamics()).rate
+            wanted = task.goal.velocity
+            miss, speed = float(np.linalg.norm(rate - wanted)), float(np.linalg.norm(wanted))
+            self.facts["release_speed_error"] = miss / max(speed, 1e-9)
+        if spec.when.landed is not None and self.flight is not None:
+            place = world.data.xpos[world.body(spec.when.landed)]
+            meant = self.flight.lands(float(place[2]), float(-world.model.opt.gravity[2]))
+            self.facts["landing_error"] = float(np.linalg.norm(place[:2] - meant))
 
 
 def why_stuck(world: World, tasks: Sequence[Task], script: Steps) -> str:

@@ -206,6 +206,12 @@ class Throw:
     def ends(self) -> float:
         return self.began + self.windup + self.swing
 
+    def lands(self, height: float, gravity: float) -> Array:
+        """Where (2,) [m] what is released so comes down to `height`."""
+        rise = float(self.velocity[2])
+        seconds = (rise + np.sqrt(max(rise * rise + 2 * gravity * (self.place[2] - height), 0.0))) / gravity
+        return np.asarray(self.place[:2] + seconds * self.velocity[:2])
+
     def at(self, world: World, moving: bool = True) -> Aim:
         back = self.place - self.draw / max(float(np.linalg.norm(self.velocity)), 1e-6) * self.velocity
         t, rest = world.time - self.began, np.zeros(3)
