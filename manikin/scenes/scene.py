@@ -80,9 +80,9 @@ class MeetSpec(Table):
 
     prop: str
     plane: Positive = 0.42
-    give: float = Field(default=0.6, ge=0, le=1)
-    most: float = Field(default=4.0, ge=0, le=20)
-    seconds: Positive = 0.1
+    give: float = Field(default=0.35, ge=0, le=1)
+    most: float = Field(default=2.2, ge=0, le=20)
+    seconds: Positive = 0.12
 
 
 class ThrowSpec(Table):
