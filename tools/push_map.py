@@ -64,8 +64,8 @@ def draw(table: dict[int, list[Stood]]) -> Image.Image:
     middle = place(0, 0)
     for force in FORCES:
         pen.disc(middle, 1.35 * force, MATERIALS["floor"], width=1.5)
-    for force in FORCES[::2]:
-        pen.words(place(force, -math.pi / DIRECTIONS), f"{force} N" if force > FORCES[0] else f"{force}", 10)
+    for force in FORCES[2::2]:
+        pen.words(place(force, -math.pi / DIRECTIONS), f"{force} N", 10)
     for side in (-1, 1):
         pen.sole(middle + [13.0 * side, -2.0])
     for force, row in table.items():
