@@ -14,8 +14,9 @@ from manikin.errors import InputError, did_you_mean
 from manikin.motion.keyframes import posture_of
 from manikin.motion.nearest import nearest_pose
 from manikin.physics.attach import hold_still
+from manikin.physics.support import MET
 from manikin.physics.world import INTEGRATION, World
-from manikin.scenes.build import build_run
+from manikin.scenes.build import build_run, stand_support
 from manikin.scenes.scene import load_scene
 from manikin.scenes.stage import stage
 from manikin.tasks.goals import Fixed
@@ -119,6 +120,24 @@ def control() -> Callable[[], None]:
     return update
 
 
+def control_on_feet(speed: float) -> Callable[[], None]:
+    """The same on contact feet, the body moving forward at `speed` [m/s]: 0 asks for what the ground gives, 1.5 for more."""
+    character, world = human(feet="contact", skin=False), standing_world("contact")
+    world.dynamics().stand_on((stand_support(world, character),))
+    world.data.qvel[0] = speed
+    world.forward()
+    controller, tasks = Prioritized(), three_levels(world)
+    short = controller.solve(world, tasks, world.timestep).short
+    if (short > MET) != (speed > 0):
+        raise RuntimeError(f"the ground misses what is asked for by {short:.3g} m/s^2 at {speed} m/s")
+
+    def update() -> None:
+        world.dynamics().refresh()
+        controller.control(world, tasks, world.timestep)
+
+    return update
+
+
 def mink() -> Callable[[], None] | None:
     """mink's kinematic solve_ik on the same model: two feet, two hands, centre of mass, posture. None without mink."""
     try:
@@ -165,16 +184,20 @@ def realtime_factor() -> float:
 def bench_abe2006() -> Figures:
     """Prioritized control against physics, against a peer, and against the clock."""
     peer = mink()
-    works = [*physics(), control()]
-    stepping, returning, controlling, *other = median_seconds(*works, *([peer] if peer else []))
+    works = [*physics(), control(), control_on_feet(0.0), control_on_feet(1.5)]
+    stepping, returning, controlling, on_feet, beyond, *other = median_seconds(*works, *([peer] if peer else []))
     step = stepping - returning
     out = {
         "control_over_mj_step": round(controlling / step, 3),
+        "contact_control_over_mj_step": round(on_feet / step, 3),
+        "contact_infeasible_over_mj_step": round(beyond / step, 3),
         "realtime_factor_500hz": round(realtime_factor(), 3),
         "updates_per_second": round(1 / controlling, 1),
         "document_updates_per_second": 60.0,
         "mj_step_ms": round(step * 1e3, 4),
         "control_ms": round(controlling * 1e3, 4),
+        "contact_control_ms": round(on_feet * 1e3, 4),
+        "contact_infeasible_ms": round(beyond * 1e3, 4),
     }
     if other:
         out |= {"control_over_mink": round(controlling / other[0], 3), "mink_ms": round(other[0] * 1e3, 4)}

@@ -30,7 +30,7 @@ LAYERS = (
     ("scenes",),
     ("export",),
     ("api",),
-    ("checks", "bench", "studio"),
+    ("checks", "bench", "pushes", "studio"),
     ("papers",),
     ("cli",),
     ("__main__",),

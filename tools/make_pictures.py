@@ -13,24 +13,25 @@ from PIL import Image, ImageDraw, ImageFont
 
 from manikin.export.render import Painter, View, view_of
 from manikin.motion.keyframes import both_sides, posture_of
-from manikin.physics.world import World
+from manikin.physics.world import Push, World
 from manikin.recording import Recording
+from manikin.scenes.build import build_run
 from manikin.scenes.scene import load_scene
 from manikin.scenes.stage import stage
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 INK = (60, 52, 46)
-_TAKES: dict[tuple[str, float], Recording] = {}
+_TAKES: dict[tuple[str, float, str], Recording] = {}
 
 # --- lifts
 
 
-def lift(style: str, mass: float) -> Recording:
+def lift(style: str, mass: float, feet: str = "clamped") -> Recording:
     """A lift, run once."""
-    if (style, mass) not in _TAKES:
-        scene = load_scene("lift", {"character.clip": f"lift_{style}", "props.box.mass": mass})
-        _TAKES[style, mass] = mk.run(scene).recording
-    return _TAKES[style, mass]
+    if (style, mass, feet) not in _TAKES:
+        scene = load_scene("lift", {"character.clip": f"lift_{style}", "props.box.mass": mass, "character.feet": feet})
+        _TAKES[style, mass, feet] = mk.run(scene).recording
+    return _TAKES[style, mass, feet]
 
 
 def box_height(recording: Recording) -> np.ndarray:
@@ -61,9 +62,9 @@ def caption(tile: np.ndarray, text: str) -> np.ndarray:
     return np.asarray(picture)
 
 
-def sheet(style: str, mass: float) -> Image.Image:
+def sheet(style: str, mass: float, feet: str = "clamped") -> Image.Image:
     """Eight moments, from the scene's camera and from the side."""
-    recording = lift(style, mass)
+    recording = lift(style, mass, feet)
     view = view_of(recording)
     front, side = (View(azimuth, view.elevation, 3.75, (0.22, 0.0, 0.91)) for azimuth in (view.azimuth, 90.0))
     rows = []
@@ -128,6 +129,31 @@ def pendulum() -> Image.Image:
         times = (0.0, 1.6, 3.1, 3.5, 5.2, 7.4, 8.8, 11.5)
         notes = [f"{name}  {off[np.abs(recording.time - t).argmin()]:.1f} cm" for t in times]
         rows.append(film(recording, times, View(40.0, -9.0, 3.9, (0.25, -0.1, 0.92)), notes))
+    return Image.fromarray(np.vstack(rows))
+
+
+def pushed(force: tuple[float, float]) -> Recording:
+    """Someone who stands on their own feet and is pushed for 0.2 s after 1.5 s."""
+    run = build_run(load_scene("stand"))
+    run.advance(750)
+    run.advance(100, [Push("pelvis", np.array([*force, 0.0]))])
+    run.advance(1150)
+    assert run.recorder is not None
+    run.recorder.meta |= {"ok": True, "reason": ""}
+    return run.recorder.finish()
+
+
+def pushes() -> Image.Image:
+    """Pushed from behind, from the front, and from the right: the ankles, then the whole body answer."""
+    rows = []
+    times = (1.5, 1.7, 1.85, 2.0, 2.3, 2.7, 3.2, 3.9)
+    for name, force, azimuth in (
+        ("forward 150 N", (150.0, 0.0), 80.0),
+        ("back 150 N", (-150.0, 0.0), 80.0),
+        ("left 200 N", (0.0, 200.0), 10.0),
+    ):
+        notes = [name if t == times[0] else "pushed" if t == times[1] else "" for t in times]
+        rows.append(film(pushed(force), times, View(azimuth, -7.0, 3.6, (0.05, 0.0, 0.93)), notes))
     return Image.fromarray(np.vstack(rows))
 
 
@@ -243,6 +269,8 @@ PICTURES: dict[str, Callable[[], Image.Image]] = {
     "lift_back_5kg": lambda: sheet("back", 5.0),
     "lift_back_25kg": lambda: sheet("back", 25.0),
     "lift_masses": masses,
+    "lift_feet_20kg": lambda: sheet("knees", 20.0, "contact"),
+    "pushes": pushes,
     "chain": chain,
     "pendulum": pendulum,
     "clip_reach": lambda: clip_sheet("reach", 9),

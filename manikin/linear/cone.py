@@ -2,7 +2,8 @@
 
 min over a >= 0 of |A a - b|^2 + ridge |a|^2. At the solution a = max(0, A^T r) / ridge with the residual r = b - A a, so the
 few numbers of r are the only unknowns: they minimise a convex function that is quadratic between kinks, and Newton's method
-with a line search ends after a handful of steps, however many directions there are.
+with a line search ends after a few steps, or a few dozen when b is far outside, however many directions there are.
+Rounding leaves weights exact to about 1e-16 |A|^2 / ridge of the largest.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ from manikin.linear.nullspace import cholesky_solve, dot
 
 Array = NDArray[np.float64]
 
-_ROUNDS = 60
+_ROUNDS = 100
 
 
 @routine
@@ -48,7 +49,8 @@ def push_only(A: Array, b: Array, ridge: float) -> tuple[Array, Array]:
         for _ in range(40):
             for i in range(m):
                 trial[i] = r[i] + size * step[i]
-            if _height(columns, b, ridge, trial) <= here + 1e-4 * size * slope:
+            # near the end heights differ by rounding only
+            if _height(columns, b, ridge, trial) <= here + 1e-4 * size * slope + 1e-15 * abs(here):
                 break
             size *= 0.5
         moved = 0.0
