@@ -74,6 +74,10 @@ def measure_all(
             except RunError as error:
                 broken.append(f"{claim.id}: {error}")
                 finding = unmeasured(f"a run broke: {error}")
+            except (LookupError, ValueError) as error:
+                # a run that never came to what is looked for, such as a step of its script
+                broken.append(f"{claim.id}: {type(error).__name__} {error}")
+                finding = unmeasured(f"a run did not come to what is measured: {type(error).__name__} {error}")
             rows[k] = _row(claim, finding, time.perf_counter() - begin, lab, command)
             within(1.0)
             _write(rows, out)

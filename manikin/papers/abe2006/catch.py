@@ -89,7 +89,8 @@ class Catch:
 
     held: still one second after the catch. gap: palm to ball when it was attached. deepest: largest overlap of palm and
     ball at any step. waiting: hand from its place when the ball was near. along: hand's velocity at the touch as a share of
-    the ball's. given: furthest from where it was caught. back: the same one second later. arm: angles [deg] at the touch.
+    the ball's. given: furthest that the ball goes from where it was caught. back: the same one second later. hand: how far the
+    hand then is from where it caught. arm: angles [deg] at the touch.
     """
 
     held: bool
@@ -99,6 +100,7 @@ class Catch:
     along: float
     given: float
     back: float
+    hand: float
     arm: tuple[float, ...]
     upright: bool
     trouble: str = ""
@@ -108,7 +110,7 @@ def catch_one(changes: dict[str, Any], wait: float = 1.0) -> Catch:
     """Run the scene `catch` step by step; a simulation that diverges is a miss."""
     run = build_run(load_scene("catch", changes), record=False)
     world, nan = run.world, float("nan")
-    seen: dict[str, Any] = {"gap": nan, "waiting": nan, "along": nan, "given": nan, "back": nan, "arm": (nan,) * len(ARM)}
+    seen: dict[str, Any] = dict.fromkeys(("gap", "waiting", "along", "given", "back", "hand"), nan) | {"arm": (nan,) * len(ARM)}
     deepest, caught, trouble = 0.0, float("inf"), ""
     tasks = {t.name: t for t in run.tasks}
     try:
@@ -126,6 +128,7 @@ def catch_one(changes: dict[str, Any], wait: float = 1.0) -> Catch:
             if world.time > caught:
                 seen["back"] = float(np.linalg.norm(world.data.xpos[world.body(BALL)] - place))
                 seen["given"] = max(seen["given"], seen["back"])
+                seen["hand"] = tasks["back"].error
     except Diverged as error:
         trouble = str(error)
     late = world.time >= caught + wait - 2 * world.timestep
@@ -214,9 +217,10 @@ def judge_touch(catches: Sequence[Catch]) -> Finding:
 
 def comes_back(lab: Lab) -> Finding:
     held = [c for c in campaign(lab) if c.held]
-    back = np.array([c.back for c in held])
-    numbers = {"given_median_cm": 100 * np.median([c.given for c in held]), "p95_cm": 100 * np.quantile(back, 0.95)}
-    return Finding(100 * float(np.median(back)), bool(np.median(back) < 0.03), numbers)
+    if not held:
+        return Finding(None, False, {}, "no ball was held")
+    ball, hand, given = np.median([(c.back, c.hand, c.given) for c in held], axis=0)
+    return Finding(100 * float(ball), bool(ball < 0.03), {"hand_cm": 100 * hand, "given_cm": 100 * given, "balls": len(held)})
 
 
 def arm_varies(lab: Lab) -> Finding:
@@ -263,7 +267,7 @@ def limits_matter(lab: Lab) -> Finding:
 def slows(lab: Lab) -> Finding:
     """How long the ball keeps going the way it came after it is held: from the recording, light and heavy."""
     times = []
-    for mass in (0.2, 2.0):
+    for mass in (0.5, 5.0):
         take = lab.take("catch", {"props.ball.mass": mass})
         recording, touch = take.recording, events(take).get("caught", float("inf"))
         after = recording.time > touch
@@ -274,7 +278,7 @@ def slows(lab: Lab) -> Finding:
         forward = velocity[after] @ heading
         stopped = np.flatnonzero(forward <= 0)
         times.append(float(recording.time[after][stopped[0]] - touch) if len(stopped) else float("inf"))
-    return Finding(times[1], bool(0.02 < times[0] < times[1] < np.inf), {"mass_kg": (0.2, 2.0), "seconds": times})
+    return Finding(times[1], bool(0.02 < times[0] < times[1] < np.inf), {"mass_kg": (0.5, 5.0), "seconds": times})
 
 
 def exchange(lab: Lab) -> Finding:
@@ -403,7 +407,7 @@ CLAIMS = (
         SOURCE,
         "",
         "s",
-        "`catch`, 0.2 and 2 kg: time that the held ball keeps going the way it came; longer for the heavy one",
+        "`catch`, 0.5 and 5 kg: time that the held ball keeps going the way it came; longer for the heavy one",
         slows,
     ),
     Claim(
