@@ -8,7 +8,7 @@ import numpy as np
 
 from manikin.api import run
 from manikin.export.save import Take
-from manikin.scenes.scene import load_scene
+from manikin.scenes.scene import Scene, load_scene
 
 Progress = Callable[[float], None]
 T = TypeVar("T")
@@ -44,7 +44,7 @@ class Lab:
     def take(self, scene: str, changes: Mapping[str, Any] | None = None, seconds: float | None = None) -> Take:
         """A take of a shipped scene with keys changed; the same one when asked again."""
         named = dict(changes or {})
-        return self.once((scene, repr(sorted(named.items())), seconds), lambda: _run(scene, named, seconds))
+        return self.once((scene, repr(sorted(named.items())), seconds), lambda: whole_take(load_scene(scene, named), seconds))
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """What `make` returns, made when first asked for."""
@@ -53,9 +53,9 @@ class Lab:
         return self._known[key]
 
 
-def _run(scene: str, changes: dict[str, Any], seconds: float | None) -> Take:
-    take = run(load_scene(scene, changes), seconds=seconds)
-    # a run keeps what it has when it is interrupted; half a take is no measurement
+def whole_take(scene: Scene, seconds: float | None = None) -> Take:
+    """Run a scene; an interrupt comes through, because half a take is no measurement."""
+    take = run(scene, seconds=seconds)
     if str(take.report["reason"]).startswith("interrupted"):
         raise KeyboardInterrupt
     return take

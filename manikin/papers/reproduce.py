@@ -22,7 +22,7 @@ WORDS = {True: "holds", False: "does not hold", None: "not measured"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """rows: every claim as in claims.json; broken: runs that broke, by claim; files: what was written."""
+    """rows: every claim as in claims.json; broken: runs that broke, by claim or scene; files: what was written."""
 
     rows: list[Row]
     broken: list[str]
@@ -56,16 +56,12 @@ def measure_all(
     broken: list[str] = []
     files: list[Path] = []
     interrupted = False
+    part = 0.8 if scenes and out is not None else 1.0
     try:
-        for k, scene in enumerate(scenes if out is not None else ()):
-            assert out is not None
-            files += _keep_take(lab, scene, out)
-            tell(0.2 * (k + 1) / len(scenes))
-        start = 0.2 if files else 0.0
         for k, claim in enumerate(claims):
 
             def within(share: float, done: int = k) -> None:
-                tell(start + (1 - start) * (done + share) / len(claims))
+                tell(part * (done + share) / len(claims))
 
             lab.progress = within
             begin = time.perf_counter()
@@ -81,6 +77,13 @@ def measure_all(
             rows[k] = _row(claim, finding, time.perf_counter() - begin, lab, command)
             within(1.0)
             _write(rows, out)
+        for k, scene in enumerate(scenes if out is not None else ()):
+            assert out is not None
+            try:
+                files += _keep_take(lab, scene, out)
+            except RunError as error:
+                broken.append(f"{scene}: {error}")
+            tell(part + (1 - part) * (k + 1) / len(scenes))
     except KeyboardInterrupt:
         interrupted = True
         for row in rows:

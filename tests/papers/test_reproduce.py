@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import manikin as mk
-from manikin.errors import Diverged
+from manikin.errors import Diverged, OutputError
 from manikin.papers import DOCUMENTS, abe2006
 from manikin.papers.abe2006 import catch, chain, feet, lift, look, pendulum, toss
 from manikin.papers.claims import Claim, Finding, Lab, plain, unmeasured
@@ -119,6 +119,24 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path: Path) -> None:
     rows = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
     assert [r["holds"] for r in rows] == [True, None, None]
     assert [r["reason"] for r in rows[1:]] == ["interrupted before it was measured"] * 2
+
+
+def test_a_take_of_each_scene_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lift: mk.Take) -> None:
+    def take(lab: Lab, scene: str) -> mk.Take:
+        if scene == "toss":
+            raise Diverged(0.5, "hand_r", "speed 1e9")
+        return lift
+
+    monkeypatch.setattr(Lab, "take", take)
+    monkeypatch.setattr("manikin.export.render.check_drawing", no_pictures)
+    outcome = measure_all([claim("one", holds)], Lab(True, SEED), "x", ("lift", "toss"), tmp_path)
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["claims.json", "claims.md", "lift.glb", "lift.npz"]
+    assert sorted(outcome.files) == sorted(tmp_path.iterdir())
+    assert outcome.broken[0].startswith("toss: ")
+
+
+def no_pictures() -> None:
+    raise OutputError("no picture can be drawn here")
 
 
 def test_half_a_take_is_no_measurement(monkeypatch: pytest.MonkeyPatch) -> None:

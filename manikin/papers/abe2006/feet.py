@@ -10,7 +10,7 @@ from manikin.errors import Diverged
 from manikin.export.save import Take
 from manikin.papers.abe2006.catch import catch_one, random_balls
 from manikin.papers.abe2006.look import hinges, model_of, sites
-from manikin.papers.claims import Claim, Finding, Lab
+from manikin.papers.claims import Claim, Finding, Lab, whole_take
 from manikin.physics.world import Push, World
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import load_scene, parse_scene
@@ -114,11 +114,9 @@ def joint_limits(lab: Lab) -> Finding:
 
 
 def _far_reach(lab: Lab, limits: bool) -> Take:
-    from manikin.api import run
-
     raw = _reach((-0.35, 0.35, 1.35), locked=False)
     raw["control"] = {"joint_limits": limits}
-    return lab.once(("far", limits), lambda: run(parse_scene(raw, "reach")))
+    return lab.once(("far", limits), lambda: whole_take(parse_scene(raw, "reach")))
 
 
 # --- a joint that is not there
@@ -141,9 +139,7 @@ def _reach(goal: tuple[float, float, float], locked: bool) -> dict[str, Any]:
 
 
 def locked_elbow(lab: Lab) -> Finding:
-    from manikin.api import run
-
-    free, locked = (run(parse_scene(_reach((0.15, -0.25, 1.40), lock), "reach")).recording for lock in (False, True))
+    free, locked = (whole_take(parse_scene(_reach((0.15, -0.25, 1.40), lock), "reach")).recording for lock in (False, True))
     left = [float(r.tasks["right"]["error"][-1]) for r in (free, locked)]
     above = max(float(locked.tasks[t]["error"].max()) for t in ("left", "chest"))
     torque = float(np.abs(locked.ctrl).max())

@@ -159,9 +159,9 @@ def greatest_extent(lab: Lab) -> Finding:
     while run.world.time < lab.pick(3.5, 5.0):
         run.advance(25)
         run.world.refresh()
-        for ours, controller in ((True, run.controller), (False, classic)):
+        for best, controller in ((True, run.controller), (False, classic)):
             gaps = controller.solve(run.world, run.tasks, 0.0).missed()  # type: ignore[attr-defined]
-            missed[ours].append(float(np.linalg.norm([gaps[n] for n in ("level", "palms", "balance", "gaze") if n in gaps])))
+            missed[best].append(float(np.linalg.norm([gaps[n] for n in ("level", "palms", "balance", "gaze") if n in gaps])))
     ours, plainly = float(np.mean(missed[True])), float(np.mean(missed[False]))
     return Finding(100 * ours / plainly, ours < 0.2 * plainly, {"ours": ours, "classic": plainly})
 
