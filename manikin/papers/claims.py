@@ -1,0 +1,89 @@
+"""Claims: what a document states, how we measure it, and what was seen. For `manikin reproduce`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from manikin.api import run
+from manikin.export.save import Take
+from manikin.scenes.scene import Scene, load_scene
+
+Progress = Callable[[float], None]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a measurement found. ours: the number that decides; numbers: all that was seen; holds None: not measured."""
+
+    ours: float | None
+    holds: bool | None
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+
+def unmeasured(reason: str) -> Finding:
+    """A statement that no number decides, or that could not be measured, and why."""
+    return Finding(None, None, {}, reason)
+
+
+class Lab:
+    """Runs scenes for claims, each only once. quick: smaller series and campaigns."""
+
+    def __init__(self, quick: bool = False, seed: int = 0, progress: Progress | None = None) -> None:
+        self.quick, self.seed = quick, seed
+        self.progress: Progress = progress or (lambda share: None)
+        self._known: dict[Any, Any] = {}
+
+    def pick(self, quick: T, full: T) -> T:
+        """The smaller or the whole series."""
+        return quick if self.quick else full
+
+    def take(self, scene: str, changes: Mapping[str, Any] | None = None, seconds: float | None = None) -> Take:
+        """A take of a shipped scene with keys changed; the same one when asked again."""
+        named = dict(changes or {})
+        return self.once((scene, repr(sorted(named.items())), seconds), lambda: whole_take(load_scene(scene, named), seconds))
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """What `make` returns, made when first asked for."""
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
+
+
+def whole_take(scene: Scene, seconds: float | None = None) -> Take:
+    """Run a scene; an interrupt comes through, because half a take is no measurement."""
+    take = run(scene, seconds=seconds)
+    if str(take.report["reason"]).startswith("interrupted"):
+        raise KeyboardInterrupt
+    return take
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement. source: section or figure; document: what is printed; how: what is done to measure it."""
+
+    id: str
+    claim: str
+    source: str
+    document: str
+    unit: str
+    how: str
+    measure: Callable[[Lab], Finding]
+
+
+def plain(value: Any) -> Any:
+    """Numbers of numpy as those of JSON, six digits long; infinities and NaN as null."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(v) for v in value]
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(f"{value:.6g}") if np.isfinite(value) else None
+    return value
