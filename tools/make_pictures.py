@@ -104,6 +104,31 @@ def film(recording: Recording, times: Sequence[float], view: View, notes: Sequen
         return np.hstack([caption(painter.draw(f, view), f"{recording.time[f]:.1f} s  {n}") for f, n in zip(frames, notes)])
 
 
+def catch() -> Image.Image:
+    """A ball of half a kilogram is caught and brought back; below, one of five gives the hand a push."""
+    rows = []
+    for mass in (0.5, 5.0):
+        recording = mk.run(load_scene("catch", {"props.ball.mass": mass})).recording
+        touch = next(e["time"] for e in recording.meta["events"] if e["name"] == "caught")
+        times = (0.0, 0.5 * touch, touch - 0.1, touch, touch + 0.08, touch + 0.25, touch + 1.1)
+        notes = [f"{mass:g} kg  {1000 * (t - touch):+.0f} ms" for t in times]
+        rows.append(film(recording, times, View(52.0, -8.0, 4.4, (0.55, -0.1, 1.0)), notes))
+    return Image.fromarray(np.vstack(rows))
+
+
+def toss() -> Image.Image:
+    """Caught and thrown."""
+    recording = mk.run(load_scene("toss")).recording
+    began = {e["name"]: e["time"] for e in recording.meta["events"]}
+    moments = (
+        ("it comes", 0.6 * began["caught"]), ("caught", began["caught"]), ("held", began["throw"]),
+        ("drawn back", began["throw"] + 0.6), ("thrown", began["thrown"]), ("flies", began["thrown"] + 0.25),
+        ("lands", began["landed"]),
+    )  # fmt: skip
+    view = View(62.0, -8.0, 5.6, (1.2, 0.0, 0.95))
+    return Image.fromarray(film(recording, [t for _, t in moments], view, [n for n, _ in moments]))
+
+
 def chain() -> Image.Image:
     """The same tug at three gains."""
     rows = []
@@ -271,6 +296,8 @@ PICTURES: dict[str, Callable[[], Image.Image]] = {
     "lift_masses": masses,
     "lift_feet_20kg": lambda: sheet("knees", 20.0, "contact"),
     "pushes": pushes,
+    "catch": catch,
+    "toss": toss,
     "chain": chain,
     "pendulum": pendulum,
     "clip_reach": lambda: clip_sheet("reach", 9),
