@@ -118,9 +118,9 @@ class Watching(Prioritized):
 def test_commanded_forces_of_a_lift_stay_inside_their_cones():
     run = build_run(load_scene("lift", {"character.feet": "contact", "props.box.mass": 20.0}), record=False)
     run.controller = watch = Watching()
-    run.advance(1500)
+    run.advance(1000)
     assert not run.world.held
-    run.advance(1500)
+    run.advance(2000)
     assert run.world.held
     assert len(watch.log) == 3000
     assert max(over for over, _ in watch.log) <= 1e-6
