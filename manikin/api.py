@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from manikin.compiled import is_interrupt
 from manikin.errors import RunError
 from manikin.export.report import make_report
 from manikin.export.save import Take
@@ -50,7 +51,9 @@ def run(
         work.advance(1)
         clock = _Clock(work.world.time)
         _advance(work, total, progress)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
+            raise
         interrupted = f"interrupted at {work.world.time:.2f} s"
     except RunError as error:
         raise Failed(str(error), _take(work, str(error), clock)) from error

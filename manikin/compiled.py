@@ -60,3 +60,11 @@ if not os.environ.get("NUMBA_CACHE_DIR"):
     if not _folder.exists():
         _forget_old(_folder)
     numba.config.CACHE_DIR = str(_folder)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an error: pressed inside a compiled call, it comes out as a SystemError."""
+    seen: BaseException | None = error
+    while seen is not None and not isinstance(seen, KeyboardInterrupt):
+        seen = seen.__cause__ or seen.__context__
+    return seen is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from manikin import __version__
+from manikin.compiled import is_interrupt
 from manikin.errors import InputError, OutputError, RunError, did_you_mean
 from manikin.export.save import save
 from manikin.files import check_writable, whole_file
@@ -84,7 +85,9 @@ def measure_all(
             except RunError as error:
                 broken.append(f"{scene}: {error}")
             tell(part + (1 - part) * (k + 1) / len(scenes))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
+            raise
         interrupted = True
         for row in rows:
             if row["reason"] == "not reached":

@@ -85,6 +85,10 @@ def stops(lab: Lab) -> Finding:
     raise KeyboardInterrupt
 
 
+def stops_in_a_kernel(lab: Lab) -> Finding:
+    raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+
 def fails(lab: Lab) -> Finding:
     return Finding(2.0, False)
 
@@ -109,8 +113,9 @@ def test_all_claims_are_written_measured_or_explained(tmp_path: Path) -> None:
     assert "**no**" in table
 
 
-def test_an_interrupt_keeps_what_was_finished(tmp_path: Path) -> None:
-    claims = [claim("one", holds), claim("two", stops), claim("three", holds)]
+@pytest.mark.parametrize("press", [stops, stops_in_a_kernel])
+def test_an_interrupt_keeps_what_was_finished(tmp_path: Path, press: Callable[[Lab], Finding]) -> None:
+    claims = [claim("one", holds), claim("two", press), claim("three", holds)]
     try:
         outcome = measure_all(claims, Lab(True, SEED), "x", out=tmp_path)
     except KeyboardInterrupt:
@@ -137,6 +142,14 @@ def test_a_take_of_each_scene_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def no_pictures() -> None:
     raise OutputError("no picture can be drawn here")
+
+
+def test_another_system_error_is_no_interrupt() -> None:
+    def odd(lab: Lab) -> Finding:
+        raise SystemError("something else")
+
+    with pytest.raises(SystemError, match="something else"):
+        measure_all([claim("one", odd)], Lab(True, SEED), "x")
 
 
 def test_half_a_take_is_no_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
