@@ -69,8 +69,12 @@ class Braced:
     share: float
 
     def at(self, world: World, moving: bool = True) -> Aim:
-        ahead = world.data.xpos[self.body][list(self.axes)] - self.place
-        return Aim(self.place - self.share * self.fraction * (1.0 - world.load[self.body]) * ahead)
+        dynamics = world.dynamics()
+        left = self.share * self.fraction * (1.0 - dynamics.load[self.body])
+        if left == 0.0:
+            return Aim(self.place)
+        place = dynamics.xpos[self.body]
+        return Aim(self.place - left * ((place[:2] if self.axes == (0, 1) else place[list(self.axes)]) - self.place))
 
 
 class Flight(NamedTuple):

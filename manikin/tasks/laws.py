@@ -126,6 +126,10 @@ class Stabilize:
                 self.position, self.speed = left.copy(), -now.rate
             elif self.fresh:
                 self.position = left - self.asked
+            elif abs(self.position).max() < 1e-6 and abs(self.speed).max() < 1e-6:
+                # all of it has faded in
+                self.asked = left
+                return left
             self.fresh = False
             self.position, self.speed = spring_to(self.position, self.speed, np.zeros_like(left), self.smoothing, dt)
             self.asked = left - self.position
