@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import manikin as mk
-from manikin.physics.contacts import centre_of_pressure
+from manikin.papers.abe2006.look import least_room
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import load_scene, shipped
 
@@ -133,33 +133,7 @@ def test_centre_of_pressure_of_other_bodies(body, style):
 def _least_room(take) -> float:
     """Distance [m] of the centre of pressure from the edge of the soles, at the worst of all steps; negative outside."""
     assert take.report["ok"]
-    room = []
-    shells: dict[str, tuple[float, float]] = {}
-
-    def watch(step, model, data):
-        if step == 0:
-            shells.update(_extent(model, data))
-            return
-        point, vertical = centre_of_pressure(model, data, [model.body(f"foot_{s}").id for s in "lr"])
-        assert vertical > 0
-        room.append(min(min(v - shells[a][0], shells[a][1] - v) for a, v in zip("xy", point)))
-
-    mk.replay(take.recording, watch)
-    return min(room)
-
-
-def _extent(model, data) -> dict[str, tuple[float, float]]:
-    """Rectangle around the soles on the ground: the vertices of feet and toes below 1 cm."""
-    points = []
-    for g in range(model.ngeom):
-        body = model.body(model.geom_bodyid[g]).name
-        if model.geom_type[g] == mujoco.mjtGeom.mjGEOM_MESH and body.startswith(("foot", "toes")):
-            k = model.geom_dataid[g]
-            v = model.mesh_vert[model.mesh_vertadr[k] : model.mesh_vertadr[k] + model.mesh_vertnum[k]]
-            points.append(v @ data.geom_xmat[g].reshape(3, 3).T + data.geom_xpos[g])
-    points = np.concatenate(points)
-    points = points[points[:, 2] < 0.01]
-    return {a: (points[:, k].min(), points[:, k].max()) for k, a in enumerate("xy")}
+    return least_room(take.recording)
 
 
 def test_lower_tasks_are_tracked_better_than_by_classic_projection():
