@@ -1,6 +1,7 @@
 """Recording: everything a run produced, in a file that a stranger with plain MuJoCo can replay and judge."""
 
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ Array = NDArray[np.float64]
 
 # the arrays every recording has
 _ARRAYS = ("initial", "key_step", "key_state", "time", "step", "qpos", "qvel", "contact_force", "ctrl", "xfrc", "eq")
+# seconds between two whole states
+KEY_SECONDS = 0.5
 TASK_FIELDS = ("error", "force", "limit", "priority", "active")
 
 
@@ -82,9 +85,11 @@ class Recorder:
         self.rows: dict[str, list[list[float]]] = {t.name: [] for t in tasks}
         self.keys: list[tuple[int, Array]] = []
         self.events: list[dict[str, Any]] = []
+        # numbers of steps at which the next frame and the next key state are due
+        self._next_frame = self._next_key = 0
         self.switches()
         self.initial = world.full_state()
-        self.keys.append((0, self.initial))
+        self._key(self.initial)
         self._frame({})
 
     def switches(self) -> None:
@@ -105,11 +110,15 @@ class Recorder:
     def stepped(self, control: Control) -> None:
         """After each physics step."""
         self.ctrl.append(control.ctrl)
-        steps, dt = self.world.steps, self.world.timestep
-        if steps >= round(len(self.frames) / self.fps / dt):
+        steps = self.world.steps
+        if steps >= self._next_frame:
             self._frame(control.report())
-        if steps * dt >= len(self.keys) * 0.5 - 1e-9:
-            self.keys.append((steps, self.world.full_state()))
+        if steps >= self._next_key:
+            self._key(self.world.full_state())
+
+    def _key(self, state: Array) -> None:
+        self.keys.append((self.world.steps, state))
+        self._next_key = math.ceil((len(self.keys) * KEY_SECONDS - 1e-9) / self.world.timestep)
 
     def _frame(self, report: dict[str, Any]) -> None:
         world = self.world
@@ -122,6 +131,7 @@ class Recorder:
                 body_forces(world.model, world.data),
             )
         )
+        self._next_frame = round(len(self.frames) / self.fps / world.timestep)
         for task in self.tasks:
             r = report.get(task.name)
             self.rows[task.name].append(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from manikin.compiled import kernel
 from manikin.linear.nullspace import solve_levels
-from manikin.physics.response import Response, give_wrench, half_solve, press, torques
+from manikin.physics.response import Response, acceleration, give_wrench, half_solve, press, torques
 from manikin.physics.support import MET
 from manikin.physics.world import Control, TaskReport, World
 from manikin.tasks.limits import Bounds, JointLimits, Limit, clamp_force
@@ -29,6 +29,8 @@ _NOTHING = np.zeros(0)
 class Solution(NamedTuple):
     """What the controller decided: the input z, torques [N m], constraint forces, and how the tasks fared.
 
+    ctrl: the torques as the actuators get them, within their limits and with what implicit damping takes away in a step.
+
     ground (m, 3): forces [N] at the sole points of characters on their own feet; short: by how much [m/s^2] the ground
     could not give what the tasks asked for, before they were solved again with what it can give.
     missed: for each task the length of wanted minus commanded acceleration.
@@ -36,6 +38,7 @@ class Solution(NamedTuple):
 
     z: Array
     torque: Array
+    ctrl: Array
     force: Array
     ground: Array
     short: float
@@ -58,10 +61,7 @@ class Prioritized:
     def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control:
         """Torques for the present state, within the actuators' limits."""
         solution = self.solve(world, tasks, dt)
-        low, high = world.torque_limits
-        # damping is integrated implicitly: a step moves M + dt D, and what is planned should come true
-        torque = solution.torque + world.step_damping * (world.dynamics().response().joint_rows @ solution.z)
-        return Control(np.minimum(np.maximum(torque, low), high), None, solution.report)
+        return Control(solution.ctrl, None, solution.report)
 
     def solve(self, world: World, tasks: Sequence[Task], dt: float) -> Solution:
         """The prioritized torques before any actuator limit."""
@@ -71,11 +71,12 @@ class Prioritized:
         asked = [t.rows(world, dt) for t in levels]
         rest_rows, rest_wanted = self._ask_last(world, response, last, dt)
         bounds = _merged([limit.bounds(dynamics) for limit in self.limits], dynamics.nv)
-        rows, wanted, force, z, torque, reaction, ground, short = _solve(  # type: ignore[call-arg]
-            np.concatenate([a.jacobian for a in asked]) if asked else _no_rows(dynamics.nv),
-            np.concatenate([a.wanted for a in asked]) if asked else np.zeros(0),
-            _table(*[_row_of(t, len(a.wanted)) for t, a in zip(levels, asked)]),
-            rest_rows, rest_wanted, *bounds, *response.maps, self.soft, self.compensate,
+        rows = np.concatenate([a.jacobian for a in asked]) if asked else _no_rows(dynamics.nv)
+        wanted = np.concatenate([a.wanted for a in asked]) if asked else np.zeros(0)
+        force, z, torque, ctrl, reaction, ground, short = _solve(  # type: ignore[call-arg]
+            rows, wanted, _table(*[_row_of(t, len(a.wanted)) for t, a in zip(levels, asked)]),
+            rest_rows, rest_wanted, *bounds, *world.torque_limits, world.step_damping, *response.maps,
+            self.soft, self.compensate,
         )  # fmt: skip
         for k, task in enumerate(levels):
             if task.max_force is not None:
@@ -91,7 +92,7 @@ class Prioritized:
             out = {t.name: float(np.linalg.norm(g)) for t, g in zip(levels, gaps)}
             return out if last is None else out | {last.name: float(np.linalg.norm(rest_rows @ z - rest_wanted))}
 
-        return Solution(z, torque, reaction, ground, float(short), report, missed)
+        return Solution(z, torque, ctrl, reaction, ground, float(short), report, missed)
 
     def _ask_last(self, world: World, response: Response, task: Task | None, dt: float) -> tuple[Array, Array]:
         """A posture of all joints takes what is left: its rows are those of the joints themselves."""
@@ -107,18 +108,18 @@ class Prioritized:
 
 @kernel
 def _solve(
-    jacobian: Array, wanted: Array, tasks: Array, rest_rows: Array, rest_wanted: Array,
-    bounded: Array, low: Array, high: Array,
+    rows: Array, wanted: Array, tasks: Array, rest_rows: Array, rest_wanted: Array,
+    bounded: Array, low: Array, high: Array, weakest: Array, strongest: Array, step_damping: Array,
     basis: Array, constrained: int, decided: int, motion: Array, limp: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64], rigid: Array, soles: Array, touching: Array, of: Array,
     LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
     soft: float, compensate: bool,
-) -> tuple[Array, Array, Array, Array, Array, Array, Array, float]:  # fmt: skip
+) -> tuple[Array, Array, Array, Array, Array, Array, float]:  # fmt: skip
     """One call for the whole step: rows over the input, force limits, levels, torques.
 
+    rows come as Jacobians and leave as rows over the input; wanted leaves as the force limits allow.
     tasks (t, 5): rows, priority, weight, largest force (0 for none), rows per block.
     """
-    rows = jacobian.copy()
     half_solve(rows, LD, root, start, count, column)
     weights = np.empty(rows.shape[0])
     force = np.zeros(tasks.shape[0])
@@ -152,7 +153,14 @@ def _solve(
             )  # fmt: skip
             press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
     torque, reaction = torques(z, h, L, lever, actuated, tied, soles, ground, LD, root, start, count, column)
-    return rows, wanted, force, z, torque, reaction, ground, short
+    # damping is integrated implicitly: a step moves M + dt D, and what is planned should come true
+    qacc = acceleration(z, LD, root, start, count, column)
+    ctrl = np.empty(torque.shape[0])
+    for j in range(torque.shape[0]):
+        t = torque[j] + step_damping[j] * qacc[actuated[j]]
+        # a number that is lost stays lost: the world then says so
+        ctrl[j] = weakest[j] if t < weakest[j] else strongest[j] if t > strongest[j] else t
+    return force, z, torque, ctrl, reaction, ground, short
 
 
 @lru_cache(64)

@@ -8,8 +8,9 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin.compiled import kernel
 from manikin.errors import InputError
-from manikin.physics.contacts import weld_wrenches
+from manikin.physics.contacts import contact_forces, weld_wrenches
 from manikin.physics.world import World
 from manikin.spatial import quat_conjugate, quat_multiply
 from manikin.springs import decay
@@ -175,7 +176,7 @@ def feel_loads(world: World) -> None:
     gravity = float(np.linalg.norm(model.opt.gravity))
     for body in held:
         dofs = _free_dofs(world, body)
-        now = felt.get(body, np.zeros(6))
+        now = felt[body] if felt else np.zeros(6)
         keep = trust if now[2] > dynamics.external[dofs.start + 2] else 0.0
         dynamics.external[dofs] = keep * dynamics.external[dofs] + (1 - keep) * now
         borne = dynamics.external[dofs.start + 2] / max(float(model.body_mass[body]) * gravity, 1e-9)
@@ -199,20 +200,40 @@ def _free_dofs(world: World, body: int) -> slice:
 def _outside_forces(world: World, held: set[int]) -> dict[int, Array]:
     """Generalised forces (6,) on held free bodies from contacts with anything but the trees that hold them."""
     model, data = world.model, world.data
-    holders = {int(model.body_treeid[model.eq_obj1id[e]]) for _, _, e in world.grips if data.eq_active[e]}
-    out: dict[int, Array] = {}
-    wrench = np.zeros(6)
-    for k in range(data.ncon):
-        contact = data.contact[k]
-        bodies = [int(b) for b in model.geom_bodyid[contact.geom]]
-        for side, body in enumerate(bodies):
-            if body not in held or int(model.body_treeid[bodies[1 - side]]) in holders:
+    trees = model.body_treeid
+    outside = np.ones(model.nbody, bool)
+    for tree in {int(trees[model.eq_obj1id[e]]) for _, _, e in world.grips if data.eq_active[e]}:
+        outside &= trees != tree
+    contacts = data.contact
+    touching, force = model.geom_bodyid[contacts.geom], contact_forces(model, data)
+    return {b: _felt(b, touching, outside, force, contacts.pos, data.xpos[b], data.xmat[b]) for b in held}
+
+
+@kernel
+def _felt(
+    body: int, touching: NDArray[np.int32], outside: NDArray[np.bool_], force: Array, points: Array, place: Array, turn: Array
+) -> Array:  # fmt: skip
+    """Force in world axes and moment in body axes (6,) from what is `outside` (nbody,).
+
+    force (ncon, 3): on the second body of each contact.
+    """
+    out = np.zeros(6)
+    moment = np.zeros(3)
+    for c in range(touching.shape[0]):
+        for side in range(2):
+            if touching[c, side] != body or not outside[touching[c, 1 - side]]:
                 continue
-            mujoco.mj_contactForce(model, data, k, wrench)
-            force = contact.frame.reshape(3, 3).T @ wrench[:3] * (1.0 if side == 1 else -1.0)
-            moment = np.cross(contact.pos - data.xpos[body], force)
-            both = np.concatenate([force, data.xmat[body].reshape(3, 3).T @ moment])
-            out[body] = out.get(body, np.zeros(6)) + both
+            sign = 1.0 if side == 1 else -1.0
+            x, y, z = sign * force[c, 0], sign * force[c, 1], sign * force[c, 2]
+            ax, ay, az = points[c, 0] - place[0], points[c, 1] - place[1], points[c, 2] - place[2]
+            out[0] += x
+            out[1] += y
+            out[2] += z
+            moment[0] += ay * z - az * y
+            moment[1] += az * x - ax * z
+            moment[2] += ax * y - ay * x
+    for k in range(3):
+        out[3 + k] = turn[k] * moment[0] + turn[3 + k] * moment[1] + turn[6 + k] * moment[2]
     return out
 
 

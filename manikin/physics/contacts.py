@@ -12,15 +12,22 @@ Array = NDArray[np.float64]
 def contact_list(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Contact, ...]:
     """All present contacts with the force on the second body."""
     out = []
-    wrench = np.zeros(6)
+    force = contact_forces(model, data)
     for k in range(data.ncon):
         contact = data.contact[k]
-        mujoco.mj_contactForce(model, data, k, wrench)
         bodies = tuple(
             mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, model.geom_bodyid[g]) or "world" for g in contact.geom
         )
-        out.append(Contact((bodies[0], bodies[1]), contact.pos.copy(), contact.frame.reshape(3, 3).T @ wrench[:3]))
+        out.append(Contact((bodies[0], bodies[1]), contact.pos.copy(), force[k]))
     return tuple(out)
+
+
+def contact_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Force (ncon, 3) [N] of each present contact on its second body, world axes."""
+    wrench = np.zeros((data.ncon, 6))
+    for k in range(data.ncon):
+        mujoco.mj_contactForce(model, data, k, wrench[k])
+    return np.einsum("ki,kij->kj", wrench[:, :3], data.contact.frame.reshape(-1, 3, 3))
 
 
 def weld_wrenches(model: mujoco.MjModel, data: mujoco.MjData) -> dict[int, Array]:
@@ -30,7 +37,7 @@ def weld_wrenches(model: mujoco.MjModel, data: mujoco.MjData) -> dict[int, Array
     seen through a half-angle map; both are read off the constraint Jacobian: force = the rows' pull on the body's own
     translation and rotation.
     """
-    return {e: _weld_wrench(model, data, e, data.efc_force[rows]) for e, rows in _weld_rows(model, data)}
+    return {e: _weld_wrench(model, data, e, data.efc_force[row : row + 6]) for e, row in _weld_rows(model, data)}
 
 
 def _weld_wrench(model: mujoco.MjModel, data: mujoco.MjData, e: int, force: Array) -> Array:
@@ -54,33 +61,26 @@ def body_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     """Net force (nbody, 3) on each body from contacts plus active welds to the world."""
     out = np.zeros((model.nbody, 3))
     if data.ncon:
-        wrench = np.zeros((data.ncon, 6))
-        for k in range(data.ncon):
-            mujoco.mj_contactForce(model, data, k, wrench[k])
-        axes, pairs = data.contact.frame.reshape(-1, 3, 3), model.geom_bodyid[data.contact.geom]
-        for k, (one, two) in enumerate(pairs):
-            force = wrench[k, :3] @ axes[k]
-            out[one] -= force
-            out[two] += force
+        pairs, force = model.geom_bodyid[data.contact.geom], contact_forces(model, data)
+        np.subtract.at(out, pairs[:, 0], force)
+        np.add.at(out, pairs[:, 1], force)
     if data.ne:
-        force = data.efc_force
-        for e, rows in _weld_rows(model, data):
-            one, two = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+        force, bodies = data.efc_force, (model.eq_obj1id, model.eq_obj2id)
+        for e, row in _weld_rows(model, data):
+            one, two = bodies[0][e], bodies[1][e]
             if one == 0 or two == 0:
-                pull = force[rows[:3]]
+                pull = force[row : row + 3]
                 out[max(one, two)] += pull if two == 0 else -pull
     return out
 
 
-def _weld_rows(model: mujoco.MjModel, data: mujoco.MjData) -> list[tuple[int, NDArray[np.int64]]]:
-    """(equality, its six constraint rows) of each active weld. The first three rows are a plain force at the anchor."""
-    # equality rows come first, in the order of the equalities
+def _weld_rows(model: mujoco.MjModel, data: mujoco.MjData) -> list[tuple[int, int]]:
+    """(equality, the first of its six constraint rows) of each active weld. Three rows are a plain force at the anchor."""
+    welds = np.flatnonzero((model.eq_type == int(mujoco.mjtEq.mjEQ_WELD)) & (data.eq_active != 0))
+    # equality rows come first, in the order of the equalities; a weld between two bodies that cannot move has none
     ids = data.efc_id[: data.ne]
-    out = []
-    for e in np.flatnonzero(data.eq_active):
-        if model.eq_type[e] == mujoco.mjtEq.mjEQ_WELD:
-            out.append((int(e), np.flatnonzero(ids == e)))
-    return out
+    rows = np.searchsorted(ids, welds)
+    return [(e, r) for e, r in zip(welds.tolist(), rows.tolist()) if r < len(ids) and ids[r] == e]
 
 
 def centre_of_pressure(model: mujoco.MjModel, data: mujoco.MjData, bodies: list[int]) -> tuple[Array, float]:

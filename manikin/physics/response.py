@@ -48,7 +48,7 @@ def half_solve(rows: Array, LD: Array, root: Array, start: Ints32, count: Ints32
 
 
 @kernel
-def _acceleration(z: Array, LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32) -> Array:
+def acceleration(z: Array, LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32) -> Array:
     """qacc = C^-T z."""
     out = z * root
     for i in range(z.shape[0]):
@@ -496,7 +496,7 @@ class Response:
 
     def qacc(self, z: Array) -> Array:
         """Joint accelerations (nv,) of an input."""
-        return _acceleration(z, *self._factor)
+        return acceleration(z, *self._factor)
 
     def input(self, qacc: Array) -> Array:
         """The input z (n,) that stands for joint accelerations."""

@@ -83,11 +83,12 @@ class World:
         except ValueError as error:
             raise InputError(f"the model does not compile: {' '.join(str(error).split())}") from error
         self.data = mujoco.MjData(self.model)
+        self.timestep = float(self.model.opt.timestep)
         self.steps = 0
         self._fast_dof = 0
         self.torque_limits = self._find_torque_limits()
         # dt x damping (nu,) of the actuated joints: inertia that the implicit integrator adds
-        self.step_damping = self.model.opt.timestep * self.model.dof_damping[actuated_dofs(self.model)]
+        self.step_damping = self.timestep * self.model.dof_damping[actuated_dofs(self.model)]
         # equalities switched since the recorder last looked
         self.switched: list[int] = []
         self.grips = self._find_grips()
@@ -158,10 +159,6 @@ class World:
     # --- time
 
     @property
-    def timestep(self) -> float:
-        return float(self.model.opt.timestep)
-
-    @property
     def time(self) -> float:
         return float(self.data.time)
 
@@ -225,7 +222,8 @@ class World:
     def branch(self) -> "World":
         """An independent copy that can run ahead."""
         other = object.__new__(World)
-        other.mjcf, other.steps, other._fast_dof = self.mjcf, self.steps, self._fast_dof
+        other.mjcf, other.timestep = self.mjcf, self.timestep
+        other.steps, other._fast_dof = self.steps, self._fast_dof
         other.switched, other.torque_limits, other.step_damping = list(self.switched), self.torque_limits, self.step_damping
         other.grips, other.held, other.grip_limits = self.grips, set(self.held), self.grip_limits
         other.model = copy.copy(self.model)

@@ -84,7 +84,7 @@ class Steps:
             return self.position < 0
         if world.time - self.since < when.after:
             return False
-        if any(not touches(world, hand, prop) for hand, prop in when.touch.items()):
+        if when.touch and any(not touches(world, hand, prop) for hand, prop in when.touch.items()):
             return False
         if step.arrives is not None and step.arrives(world) > (when.seconds or 0.0):
             return False

@@ -14,9 +14,12 @@ from manikin.compiled import kernel
 from manikin.physics.world import World
 from manikin.springs import gains, spring_to
 from manikin.tasks.goals import Aim
-from manikin.tasks.measures import Direction, Look, Measure, Measured, Orientation, Posture
+from manikin.tasks.measures import Measure, Measured, Posture
 
 Array = NDArray[np.float64]
+
+# what is left of a hidden error [rad] and its speed [rad/s] when all of it counts as asked for
+FADED = 1e-6
 
 
 class Command(NamedTuple):
@@ -58,6 +61,30 @@ def pull(error: Array, left: Array, rate: Array, k: float, damping: float, reach
 
 
 @kernel
+def pull_smoothly(
+    goal: Array, value: Array, rate: Array, place: Array, speed: Array, halflife: float, dt: float,
+    k: float, damping: float, reach: float, block: int,
+) -> tuple[Array, float]:  # fmt: skip
+    """Eq. 11 towards a goal that slides: place and speed follow the real one (springs.spring_to), in place."""
+    place[:], speed[:] = spring_to(place, speed, goal, halflife, dt)
+    return pull(place - value, goal - value, rate, k, damping, reach, block)
+
+
+@kernel
+def pull_gradually(
+    left: Array, rate: Array, hidden: Array, speed: Array, asked: Array, halflife: float, dt: float,
+    k: float, damping: float, reach: float, block: int,
+) -> tuple[Array, float]:  # fmt: skip
+    """Eq. 11 for an error of which the part `hidden` is not asked for yet; it fades, and `asked` is what is left."""
+    if max(np.abs(hidden).max(), np.abs(speed).max()) >= FADED:
+        hidden[:], speed[:] = spring_to(hidden, speed, np.zeros_like(hidden), halflife, dt)
+        asked[:] = left - hidden
+    else:
+        asked[:] = left
+    return pull(asked, left, rate, k, damping, reach, block)
+
+
+@kernel
 def saturate(error: Array, limit: float, block: int) -> Array:
     """Shorten each block of an error to at most `limit`, keeping its direction."""
     out = error.copy()
@@ -94,7 +121,7 @@ class Stabilize:
     frequency: float = 1.0
     smoothing: float = 0.0
     reach: float | None = None
-    position: Array | None = None  # the smoothed goal; of a direction, the part of its error that is not asked for yet
+    place: Array | None = None  # the smoothed goal; of a curved measure, the part of its error that is not asked for yet
     speed: Array | None = None
     asked: Array | None = None  # the error that the last command answered
     asked_at: float = -np.inf
@@ -109,35 +136,30 @@ class Stabilize:
         k, damping = gains(self.frequency)
         if aim is None:
             return Command(-damping * now.rate, 0.0)
-        left = measure.error(now.value, aim.value)
-        error = left if self.smoothing <= 0 else self._calmed(measure, now, left, aim.value, world.time, dt)
-        reach = np.inf if self.reach is None else self.reach
-        return Command(*pull(error, left, now.rate, k, damping, reach, measure.block))
-
-    def _calmed(self, measure: Measure, now: Measured, left: Array, goal: Array, time: float, dt: float) -> Array:
-        """The way to the smoothed goal."""
-        idle = time - self.asked_at > 1.5 * dt
+        law = (k, damping, np.inf if self.reach is None else self.reach, measure.block)
+        if self.smoothing <= 0:
+            left = measure.error(now.value, aim.value)
+            return Command(*pull(left, left, now.rate, *law))
+        time = world.time
+        if time - self.asked_at > 1.5 * dt:
+            self.place = None
         self.asked_at = time
-        if idle or self.position is None or self.speed is None:
-            self.position = self.speed = None
-        if isinstance(measure, Orientation | Look | Direction):
-            # directions have no straight line to slide along: a new error is held back and fades in
-            if self.position is None or self.speed is None or self.asked is None:
-                self.position, self.speed = left.copy(), -now.rate
-            elif self.fresh:
-                self.position = left - self.asked
-            elif abs(self.position).max() < 1e-6 and abs(self.speed).max() < 1e-6:
-                # all of it has faded in
-                self.asked = left
-                return left
-            self.fresh = False
-            self.position, self.speed = spring_to(self.position, self.speed, np.zeros_like(left), self.smoothing, dt)
-            self.asked = left - self.position
-            return self.asked
-        if self.position is None or self.speed is None:
-            self.position, self.speed = now.value.copy(), now.rate.copy()
-        self.position, self.speed = spring_to(self.position, self.speed, goal, self.smoothing, dt)
-        return measure.error(now.value, self.position)
+        if measure.straight:
+            if self.place is None or self.speed is None:
+                self.place, self.speed = now.value.copy(), now.rate.copy()
+            return Command(
+                *pull_smoothly(aim.value, now.value, now.rate, self.place, self.speed, self.smoothing, dt, *law)
+            )  # fmt: skip
+        # turns have no straight line to slide along: a new error is held back and fades in
+        left = measure.error(now.value, aim.value)
+        if self.place is None or self.speed is None or self.asked is None:
+            self.place, self.speed, self.asked = left.copy(), -now.rate, np.zeros_like(left)
+        elif self.fresh:
+            self.place = left - self.asked
+        self.fresh = False
+        return Command(
+            *pull_gradually(left, now.rate, self.place, self.speed, self.asked, self.smoothing, dt, *law)
+        )  # fmt: skip
 
 
 @dataclass

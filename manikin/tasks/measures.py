@@ -5,7 +5,7 @@ sense of `error`, d(value)/dt = rate. `error(value, goal)` is the way from value
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,11 @@ class Measure(Protocol):
         """Rows that belong together: errors saturate and forces are limited per block."""
         ...
 
+    @property
+    def straight(self) -> bool:
+        """Whether the error is just goal minus value, so that a goal can slide from one value to another."""
+        ...
+
     def evaluate(self, dynamics: Dynamics) -> Measured: ...
 
     def error(self, value: Array, goal: Array) -> Array: ...
@@ -103,6 +108,7 @@ class Points:
     bodies: NDArray[np.int64]
     offsets: Array  # (n, 3) in the body frames
     block: int = 3
+    straight: ClassVar[bool] = True
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
         return Measured(*dynamics.points(self.bodies, self.offsets))
@@ -117,6 +123,7 @@ class Orientation:
 
     bodies: NDArray[np.int64]
     block: int = 3
+    straight: ClassVar[bool] = False
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
         return Measured(*dynamics.orientation(self.bodies))
@@ -132,6 +139,7 @@ class Direction:
     body: int
     axis: Array  # (3,) unit, body frame
     block: int = 2
+    straight: ClassVar[bool] = False
 
     tangents: Array = field(init=False, repr=False)  # (2, 3) perpendicular to the axis, body frame
 
@@ -161,6 +169,7 @@ class Look:
     ahead: Array  # (3,) straight ahead, carrier frame
     soften: float = 0.4
     block: int = 2
+    straight: ClassVar[bool] = False
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
         m = self.direction.evaluate(dynamics)
@@ -181,6 +190,7 @@ class CentreOfMass:
     carried: Array  # (nbody,) [kg] of bodies that count as far as they are carried
     axes: tuple[int, ...] = (0, 1)
     block: int = 3
+    straight: ClassVar[bool] = True
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
         value, rate, jacobian, bias = dynamics.centre_of_mass(self.masses, self.carried)
@@ -202,6 +212,7 @@ class Momentum:
 
     bodies: tuple[int, ...]
     block: int = 3
+    straight: ClassVar[bool] = False
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
         rate, value, jacobian, bias = dynamics.momentum(list(self.bodies))
@@ -218,6 +229,7 @@ class Posture:
     qpos: NDArray[np.int64]
     dofs: NDArray[np.int64]
     block: int = 1
+    straight: ClassVar[bool] = True
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
         k = len(self.dofs)
