@@ -7,7 +7,7 @@ import numpy as np
 
 from manikin.physics.attach import grasp, release, touches, touches_ground
 from manikin.physics.world import World
-from manikin.scenes.scene import StepSpec
+from manikin.scenes.schema_tasks import StepSpec
 from manikin.tasks.goals import Goal, Throw
 from manikin.tasks.task import Task
 

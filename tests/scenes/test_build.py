@@ -10,7 +10,7 @@ import pytest
 
 import manikin as mk
 from manikin.errors import SceneError
-from manikin.scenes.build import quat_from_euler
+from manikin.scenes.build_goals import quat_from_euler
 from manikin.spatial import rotate, yaw_of
 
 MakeScene = Callable[..., mk.Scene]
