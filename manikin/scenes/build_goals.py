@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.characters.catalog import REFERENCE_HEIGHT
-from manikin.errors import did_you_mean
 from manikin.motion.retarget import read_clip
 from manikin.physics.world import World
 from manikin.scenes.build_here import Actor, Here
-from manikin.scenes.schema_tasks import GoalSpec, MeetSpec, ThrowSpec
+from manikin.scenes.schema_tasks import ArrivingSpec, GoalSpec, MeetSpec, ThrowSpec
 from manikin.scenes.scripts import GoalMaker
 from manikin.spatial import quat_from_axis_angle, quat_multiply
 from manikin.tasks.goals import Against, Braced, Fixed, Goal, Meet, OnBody, Path, Throw, depth, launch_velocity
+from manikin.tasks.laws import Hold
 from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Orientation, Points, Posture
 from manikin.tasks.task import Task
 
@@ -24,6 +24,10 @@ def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -
     """Check a goal now; make it when its step begins."""
     scale = actor.character.height / REFERENCE_HEIGHT if spec.scale else 1.0
     measure = task.measure
+    if isinstance(task.law, Hold):
+        raise here.wrong(key, "law 'hold' stays where it is switched on and takes no goal")
+    if spec.along is not None:
+        raise here.wrong(f"{key}.along", "is for a step in which another task is given a throw")
     if spec.clip is not None:
         if not isinstance(measure, Posture):
             raise here.wrong(key, "a clip's pose is a goal for measure 'posture'")
@@ -35,23 +39,27 @@ def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -
         return _throwing(here, actor, measure, spec.throw, key)
     if spec.path is not None:
         path = np.array(spec.path, float) if len({len(r) for r in spec.path}) == 1 else None
-        if path is None or len(path) < 2 or (np.diff(path[:, 0]) <= 0).any():
+        if path is None or len(path) < 2 or not path.shape[1] or (np.diff(path[:, 0]) <= 0).any():
             raise here.wrong(key, "path needs two or more rows [time, numbers...] of one length, times increasing")
         keys = np.array([_numbers(here, measure, row[1:] * scale, key) for row in path])
         return lambda w: Path(path[:, 0], keys, w.time)
     numbers = np.array(spec.at, float)
     if spec.carry is not None:
-        if spec.carry not in here.scene.props or not isinstance(measure, Points):
-            raise here.wrong(f"{key}.carry", f"given '{spec.carry}'{did_you_mean(spec.carry, here.scene.props)}")
+        prop = here.movable(spec.carry, f"{key}.carry")
+        if not isinstance(measure, Points):
+            raise here.wrong(f"{key}.carry", "is for measure 'point': the hands that carry")
         if numbers.shape != (3,):
             raise here.wrong(f"{key}.at", "needs one place [x, y, z] for the middle of what is carried")
-        prop = here.world.body(spec.carry)
         return lambda w: _carry(w, measure, prop, numbers * scale)
     if spec.of == "feet":
         points = np.atleast_2d(numbers * scale)
         count = len(measure.bodies) if isinstance(measure, Points) else 1
-        if not isinstance(measure, Points | Look | CentreOfMass) or len(points) != count or points.shape[1] not in (2, 3):
-            raise here.wrong(f"{key}.at", f"needs {count} points [x, y, z] from the middle between the feet")
+        # over the ground two numbers say where
+        flat = isinstance(measure, CentreOfMass) and 2 not in measure.axes
+        enough = points.shape[1] == 3 or (points.shape[1] == 2 and flat)
+        if not isinstance(measure, Points | Look | CentreOfMass) or len(points) != count or not enough:
+            form = "[x, y]" if flat else "[x, y, z]"
+            raise here.wrong(f"{key}.at", f"needs {count} points {form} from the middle between the feet")
         if isinstance(measure, CentreOfMass) and spec.brace:
             return _braced(here, actor, measure, spec.brace, points[0], key)
         if spec.brace:
@@ -79,8 +87,8 @@ def _meeting(here: Here, actor: Actor, measure: Measure, spec: MeetSpec, key: st
 
 def _throwing(here: Here, actor: Actor, measure: Measure, spec: ThrowSpec, key: str) -> GoalMaker:
     prop = here.movable(spec.prop, f"{key}.throw.prop")
-    if not isinstance(measure, Points) or len(measure.bodies) != 1:
-        raise here.wrong(f"{key}.throw", "is for one point: the middle of what is thrown")
+    if not isinstance(measure, Points) or measure.bodies.tolist() != [prop]:
+        raise here.wrong(f"{key}.throw", f"is for one point, the middle of what is thrown: of = '{spec.prop}'")
 
     def make(w: World) -> Goal:
         now = measure.evaluate(w.dynamics())
@@ -109,7 +117,7 @@ def along(throw: GoalMaker) -> GoalMaker:
 
 
 def flying(
-    here: Here, actor: Actor, spec: MeetSpec, key: str
+    here: Here, actor: Actor, spec: MeetSpec | ArrivingSpec, key: str
 ) -> tuple[int, Callable[[World], tuple[Array, Array]]]:  # fmt: skip
     """A prop that flies, and the plane ahead of the feet in which it is met: a point of it and the way the feet point."""
     prop = here.movable(spec.prop, f"{key}.prop")
@@ -144,6 +152,8 @@ def _numbers(here: Here, measure: Measure, given: Array, key: str) -> Array:
         given = np.deg2rad(given)
     if len(given) != _size(measure):
         raise here.wrong(key, f"needs {_size(measure)} numbers, {len(given)} were given")
+    if isinstance(measure, Direction) and not given.any():
+        raise here.wrong(key, "given [0, 0, 0]: needs a direction [x, y, z] other than zero")
     return given
 
 

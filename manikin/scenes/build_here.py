@@ -36,7 +36,7 @@ class Here:
     path: str
 
     def wrong(self, key: str, message: str) -> SceneError:
-        return SceneError(f"{self.scene.name}: {self.path}.{key}: {message}")
+        return SceneError(f"{self.scene.where}: {self.path}.{key}: {message}")
 
     def look_up(self, key: str, find: Callable[[], Any]) -> Any:
         try:
@@ -77,6 +77,8 @@ class Here:
     def movable(self, name: str, key: str) -> int:
         """The number of the body of a prop that can move."""
         movable = [p for p, spec in self.scene.props.items() if not spec.fixed]
+        if name in self.scene.props and name not in movable:
+            raise self.wrong(key, f"'{name}' is fixed and cannot move{did_you_mean('', movable)}")
         if name not in movable:
             raise self.wrong(key, f"no movable prop is called '{name}'{did_you_mean(name, movable)}")
         return self.world.body(name)

@@ -94,8 +94,11 @@ def settings(here: Here, task: Task, spec: TaskSpec, tune: TuneSpec) -> dict[str
     if "reach" in out:
         out["reach"] = _reach(spec, out["reach"])
     for key in out:
-        if not hasattr(task if key == "max_force" else task.law, key):
-            raise here.wrong(f"tune.{task.name}.{key}", f"law '{spec.law}' has no such setting")
+        if key == "max_force" and spec.measure not in ("point", "com"):
+            raise here.wrong(f"tune.{task.name}.{key}", "is for measures 'point' and 'com'")
+        if key != "max_force" and not hasattr(task.law, key):
+            known = [k for k in ("frequency", "smoothing", "reach") if hasattr(task.law, k)]
+            raise here.wrong(f"tune.{task.name}.{key}", f"law '{spec.law}' has no such setting (allowed: {', '.join(known)})")
     return out
 
 

@@ -25,11 +25,9 @@ Array = NDArray[np.float64]
 
 def build_world(scene: Scene) -> tuple[World, list[Actor]]:
     """Everybody and everything in its place, at the first moment."""
-    actors = [_actor(prefix, spec) for prefix, spec in scene.cast().items()]
-    props = {name: _prop(spec) for name, spec in scene.props.items()}
-    clash = set(props) & {b for a in actors for b in a.character.bodies}
-    if clash:
-        raise SceneError(f"{scene.name}: props.{min(clash)}: that name is taken by a body of the character")
+    actors = [_actor(scene, prefix, spec) for prefix, spec in scene.cast().items()]
+    props = {name: _prop(scene, name, spec) for name, spec in scene.props.items()}
+    _check_names(scene, props, actors)
     _check_joined(scene, [h for a in actors for h in a.character.hands])
     world = World(stage(scene.name, [a.character for a in actors], props, scene.timestep, joined=scene.joined))
     for actor in actors:
@@ -46,23 +44,44 @@ def build_world(scene: Scene) -> tuple[World, list[Actor]]:
     return world, actors
 
 
-def _actor(prefix: str, spec: CharacterSpec) -> Actor:
+def _actor(scene: Scene, prefix: str, spec: CharacterSpec) -> Actor:
     key = "character" if not prefix else f"characters.{prefix[:-1]}"
     body = human(spec.height, spec.mass, spec.sex, spec.feet, spec.strength, spec.locked, prefix)
     try:
         clip = read_clip(spec.clip, body, spec.clip_fps, spec.skeleton)
     except ClipError as error:
-        raise SceneError(f"{key}.clip: {error}") from None
+        raise SceneError(f"{scene.where}: {key}.clip: {error}") from None
     return Actor(spec, body, clip)
 
 
-def _prop(spec: PropSpec) -> PropShape:
+def _prop(scene: Scene, name: str, spec: PropSpec) -> PropShape:
     at = (0.0, 0.0, 0.0) if spec.at is None else spec.at
     shape = PropShape(
         spec.shape, spec.size, spec.mass, at, spec.turn, spec.friction, spec.fixed, spec.catchable, spec.grip.softness
     )  # fmt: skip
     given = {k: getattr(spec, k) for k in ("colour", "links", "damping") if getattr(spec, k) is not None}
-    return replace(shape, **given)
+    shape = replace(shape, **given)
+    if shape.shape == "chain" and 2 * shape.size[0] >= shape.size[1] / shape.links:
+        # such links would push each other apart
+        long = shape.size[1] / shape.links
+        raise SceneError(f"{scene.where}: props.{name}.size: {shape.links} links of {long:.3g} m must be longer than thick")
+    return shape
+
+
+def _check_names(scene: Scene, props: dict[str, PropShape], actors: list[Actor]) -> None:
+    """No prop is called like a part of the scene, of a character or of another prop."""
+    taken = dict.fromkeys(("world", "floor", "feet"), "the scene")
+    for actor in actors:
+        taken |= {str(e.get("name")): "a part of the character" for e in actor.character.body.iter() if e.get("name")}
+    for name, shape in props.items():
+        mine = [name, f"{name}_end", f"{name}_rod"] if shape.shape == "pendulum" else [name]
+        if shape.shape == "chain":
+            mine = [*(link_name(name, k) for k in range(shape.links)), f"{name}_end"]
+        for part in mine:
+            if part in taken:
+                what = "that name" if part == name else f"the name '{part}' of its part"
+                raise SceneError(f"{scene.where}: props.{name}: {what} is taken by {taken[part]}")
+        taken |= dict.fromkeys(mine, f"the prop '{name}'")
 
 
 def _check_joined(scene: Scene, hands: list[str]) -> None:
@@ -75,10 +94,10 @@ def _check_joined(scene: Scene, hands: list[str]) -> None:
     ]
     for hand, body in scene.joined.items():
         if hand not in hands:
-            raise SceneError(f"{scene.name}: joined.{hand}: no hand is called '{hand}'{did_you_mean(hand, hands)}")
+            raise SceneError(f"{scene.where}: joined.{hand}: no hand is called '{hand}'{did_you_mean(hand, hands)}")
         if body not in bodies:
             raise SceneError(
-                f"{scene.name}: joined.{hand}: no movable prop, or link of one, is called '{body}'{did_you_mean(body, bodies)}"
+                f"{scene.where}: joined.{hand}: no movable prop, or link of one, is called '{body}'{did_you_mean(body, bodies)}"
             )
 
 
@@ -91,11 +110,11 @@ def _join(scene: Scene, world: World) -> None:
             holds = [(link, data.site_xpos[world.site(hand)].copy()) for hand, link in joints.items()]
             links = (spec.links or PropShape.links) if spec.shape == "chain" else 1
             if len(holds) > 1 and spec.shape != "chain":
-                raise SceneError(f"{scene.name}: joined: two hands can be joined to a chain only; let them grasp '{name}'")
+                raise SceneError(f"{scene.where}: joined: two hands can be joined to a chain only; let them grasp '{name}'")
             try:
                 start, quats = lay_out(holds, links, spec.size[-1] / links, data.xquat[world.body(name)].copy())
             except ValueError as error:
-                raise SceneError(f"{scene.name}: joined: {error}") from None
+                raise SceneError(f"{scene.where}: joined: {error}") from None
             for k, turn in enumerate(relative(quats)):
                 address = int(model.jnt_qposadr[world.joint(link_name(name, k))])
                 if k == 0:

@@ -1,5 +1,6 @@
 """What is wrong with a table of a scene file, in one clear line."""
 
+import json
 import math
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
@@ -8,10 +9,14 @@ from pydantic import BaseModel, ValidationError
 
 from manikin.errors import did_you_mean
 
+# what a scene file calls the types of Python
+TABLE, LIST = "must be a table { key = value }", "must be a list [...]"
+KINDS = {"dict_type": TABLE, "model_type": TABLE, "model_attributes_type": TABLE, "tuple_type": LIST}
+
 
 def explain(error: ValidationError, root: type[BaseModel]) -> str:
     """The first problem of a validation as: key path, what was given, what is allowed."""
-    problems = error.errors()
+    problems: list[Any] = error.errors()
     # branches of a union that were not meant also complain: the deepest complaint is the telling one
     # (and a table was never meant as a word)
     first = max(
@@ -22,31 +27,50 @@ def explain(error: ValidationError, root: type[BaseModel]) -> str:
             p["type"] != "literal_error" or not isinstance(p["input"], dict),
         ),
     )
-    path = [
-        p for p in first["loc"] if not (isinstance(p, str) and p.startswith(("literal[", "tuple[", "WhenSpec", "function-")))
-    ]
+    path = _path(first)
     where = ".".join(str(p) for p in path) or "scene"
     if first["type"] == "extra_forbidden":
         return f"{where}: unknown key{did_you_mean(str(path[-1]), _keys_at(root, path[:-1]))}"
     if first["type"] == "missing":
         return f"{where}: is missing"
-    message = first["msg"].removeprefix("Value error, ")
-    given = first["input"]
     if first["type"] == "value_error":
+        message = first["msg"].removeprefix("Value error, ")
         return f"{where}: {message}" if path else message
-    if isinstance(given, dict | list):
-        return f"{where}: {message}"
-    hint = ""
-    if first["type"] == "literal_error" and isinstance(given, str):
-        hint = did_you_mean(given, [a.strip(" '") for a in first["ctx"]["expected"].replace(" or ", ", ").split(",")])
-        message = "not one of the allowed values"
-    return f"{where}: given {_show(given)}: {message[0].lower()}{message[1:]}{hint}"
+    here = {p["type"] for p in problems if _path(p) == path}
+    return f"{where}: given {_show(first['input'])}: {_allowed(first, here)}"
+
+
+def _path(problem: Any) -> list[Any]:
+    """Keys on the way to a problem, without the branches of unions."""
+    names = ("literal[", "tuple[", "WhenSpec", "function-")
+    return [p for p in problem["loc"] if not (isinstance(p, str) and p.startswith(names))]
+
+
+def _allowed(problem: Any, here: set[str]) -> str:
+    """What may stand there. here: the kinds of all problems at that place."""
+    kind, given, limits = problem["type"], problem["input"], problem.get("ctx", {})
+    if kind == "literal_error":
+        if "model_type" in here and not isinstance(given, str):
+            return f"must be {limits['expected']}, or a table {{ key = value }}"
+        words = [a.strip(" '") for a in limits["expected"].replace(" or ", ", ").split(",")]
+        return f"not one of the allowed values{did_you_mean(str(given), words)}"
+    if kind == "too_long":
+        return f"must have at most {limits['max_length']}, not {len(given)}"
+    if kind == "too_short":
+        return "must not be empty" if limits["min_length"] == 1 else f"must have at least {limits['min_length']}"
+    message = str(problem["msg"])
+    return KINDS.get(kind) or message[0].lower() + message[1:]
 
 
 def _show(value: Any) -> str:
+    """A value as it stands in the file."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_show(v) for v in value)}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{k} = {_show(v)}' for k, v in value.items())}}}"
+    return json.dumps(value) if isinstance(value, bool) else repr(value)
 
 
 def _keys_at(root: type[BaseModel], path: list[Any]) -> list[str]:

@@ -4,12 +4,13 @@ Angles are in degrees, the rest SI. Unknown keys are errors that name the neares
 (what there is) and `schema_tasks` (what shall be done).
 """
 
+import re
 import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from manikin.errors import InputError, SceneError, did_you_mean
 from manikin.scenes.explain import explain
@@ -51,6 +52,16 @@ class Scene(Table):
     steps: tuple[StepSpec, ...] = ()
     facts: dict[str, FactSpec] = {}
     knobs: dict[str, tuple[float, float, str]] = {}
+    _file: str = PrivateAttr(default="")
+
+    def __eq__(self, other: object) -> bool:
+        # where it was read from makes no difference
+        return isinstance(other, Scene) and dict(self) == dict(other)
+
+    @property
+    def where(self) -> str:
+        """What errors call it: the file it was read from, or its name."""
+        return self._file or self.name
 
     @model_validator(mode="after")
     def _someone(self) -> "Scene":
@@ -59,9 +70,23 @@ class Scene(Table):
         return self
 
     @model_validator(mode="after")
+    def _names_and_knobs(self) -> "Scene":
+        for name in self.props:
+            # they become names of bodies, nodes and columns, and parts of dotted paths
+            if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+                raise ValueError(f"props: given '{name}': a name is made of letters, digits, _ and -")
+        for path, (low, high, _) in self.knobs.items():
+            if not low < high:
+                raise ValueError(f"knobs.{path}: given {low:g}, {high:g}: the second must be greater than the first")
+        return self
+
+    @model_validator(mode="after")
     def _everything_has_its_place(self) -> "Scene":
         for name, prop in self.props.items():
             if prop.at is None and not self.joints_of(name):
+                for hand, body in self.joined.items():
+                    if not any(hand in self.joints_of(p) for p in self.props):
+                        raise ValueError(f"joined.{hand}: no prop is called '{body}'{did_you_mean(body, self.props)}")
                 raise ValueError(f"props.{name}.at: is missing (only what is joined to a hand needs none)")
         return self
 
@@ -121,9 +146,11 @@ def parse_scene(raw: dict[str, Any], where: str, changes: dict[str, Any] | None 
     for key, value in (changes or {}).items():
         _set(raw, key, value)
     try:
-        return Scene.model_validate(raw)
+        scene = Scene.model_validate(raw)
     except ValidationError as error:
         raise SceneError(f"{where}: {explain(error, Scene)}") from None
+    scene._file = where
+    return scene
 
 
 def parse_change(text: str) -> tuple[str, Any]:

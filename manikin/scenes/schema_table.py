@@ -6,6 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Vector = tuple[float, float, float]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Speed = Annotated[float, Field(ge=-1000, le=1000)]  # [m/s], along one axis
+Share = Annotated[float, Field(ge=0, le=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 

@@ -4,7 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from manikin.scenes.schema_table import Finite, Positive, Table, Vector
+from manikin.scenes.schema_table import Finite, Positive, Share, Speed, Table, Vector
+
+# a plane that an arm can reach [m]
+Ahead = Annotated[float, Field(gt=0, le=5)]
 
 
 class MeetSpec(Table):
@@ -15,10 +18,17 @@ class MeetSpec(Table):
     """
 
     prop: str
-    plane: Positive = 0.42
-    give: float = Field(default=0.35, ge=0, le=1)
+    plane: Ahead = 0.42
+    give: Share = 0.35
     most: float = Field(default=2.2, ge=0, le=20)
     seconds: Positive = 0.12
+
+
+class ArrivingSpec(Table):
+    """Something that flies towards a plane ahead of the feet: distance [m] ahead of the ankles."""
+
+    prop: str
+    plane: Ahead = 0.42
 
 
 class ThrowSpec(Table):
@@ -28,7 +38,7 @@ class ThrowSpec(Table):
 
     prop: str
     release: Vector
-    velocity: Vector | None = None
+    velocity: tuple[Speed, Speed, Speed] | None = None
     target: tuple[Finite, Finite] | None = None
     draw: Positive = 0.35
     windup: Positive = 0.6
@@ -37,6 +47,8 @@ class ThrowSpec(Table):
     def _one_aim(self) -> "ThrowSpec":
         if (self.velocity is None) == (self.target is None):
             raise ValueError("throw needs exactly one of velocity, target")
+        if self.velocity is not None and not any(self.velocity):
+            raise ValueError("velocity must not be zero: nothing is thrown without speed")
         return self
 
 
@@ -63,7 +75,7 @@ class GoalSpec(Table):
     throw: ThrowSpec | None = None
     along: str | None = None
     scale: bool = False
-    brace: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default={}, max_length=1)
+    brace: dict[str, Share] = Field(default={}, max_length=1)
 
     @model_validator(mode="after")
     def _one_kind(self) -> "GoalSpec":
@@ -72,6 +84,10 @@ class GoalSpec(Table):
             raise ValueError("a goal needs exactly one of at, path, clip, meet, throw, along")
         if (self.of or self.carry) and self.at is None:
             raise ValueError("of and carry go with at")
+        if self.scale and self.at is None and self.path is None:
+            raise ValueError("scale goes with at and path")
+        if self.frame and self.clip is None:
+            raise ValueError("frame goes with clip")
         if self.brace and self.of != "feet":
             raise ValueError('brace goes with of = "feet"')
         return self
@@ -83,7 +99,7 @@ class TaskSpec(Table):
     measure: Literal["point", "orientation", "com", "momentum", "posture", "look"]
     of: tuple[str, ...] | str | None = None
     axis: Vector | None = None  # orientation: only where this body axis points; look: the gaze axis
-    axes: tuple[Literal["x", "y", "z"], ...] = ("x", "y")  # com
+    axes: tuple[Literal["x", "y", "z"], ...] = Field(default=("x", "y"), min_length=1)  # com
     carried: float = Field(default=1.0, ge=0, le=100)  # com: a held load counts up to this share of the character's mass
     law: Literal["stabilize", "track", "reach", "hold", "nearest"] = "stabilize"
     frequency: float = Field(default=1.0, gt=0, le=50)
@@ -114,6 +130,18 @@ class TaskSpec(Table):
             raise ValueError(f"measure '{self.measure}' needs of = sites or bodies")
         if self.max_force is not None and self.measure not in ("point", "com"):
             raise ValueError("max_force [N] is for measures 'point' and 'com'")
+        if self.axis is not None and self.measure not in ("orientation", "look"):
+            raise ValueError("axis is for measures 'orientation' and 'look'")
+        if self.axis is not None and not any(self.axis):
+            raise ValueError("axis must not be zero")
+        if self.clip is not None and self.law != "nearest":
+            raise ValueError("clip is for law 'nearest'; a pose to go to is goal = { clip = ... }")
+        if self.goal is not None and self.law == "hold":
+            raise ValueError("law 'hold' stays where it is switched on and takes no goal")
+        for key, names in (("of", self.of), ("axes", self.axes)):
+            twice = [n for n in names if names.count(n) > 1] if isinstance(names, tuple) else []
+            if twice:
+                raise ValueError(f"{key} names '{twice[0]}' twice")
         return self
 
 
@@ -128,8 +156,8 @@ class WhenSpec(Table):
     after: float = Field(default=0.0, ge=0)
     task: str | None = None
     within: Positive | None = None
-    touch: dict[str, str] = {}
-    arriving: MeetSpec | None = None
+    touch: dict[str, str] = Field(default={}, min_length=1)
+    arriving: ArrivingSpec | None = None
     seconds: Positive | None = None
     thrown: str | None = None
     landed: str | None = None
@@ -159,7 +187,7 @@ class StepSpec(Table):
     timeout: if the NEXT step has not begun after so many seconds, the job has failed and the script jumps to `otherwise`.
     """
 
-    name: str
+    name: str = Field(min_length=1)
     when: Literal["start"] | WhenSpec = WhenSpec()
     goals: dict[str, GoalSpec] = {}
     tune: dict[str, TuneSpec] = {}

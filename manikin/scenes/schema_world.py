@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from manikin.characters.body_plan import HEIGHT_RANGE, MASS_RANGE, joint_names
 from manikin.errors import did_you_mean
-from manikin.scenes.schema_table import Finite, Positive, Table, Vector
+from manikin.scenes.schema_table import Finite, Positive, Share, Speed, Table, Vector
 
 
 class CharacterSpec(Table):
@@ -57,13 +57,13 @@ class PropSpec(Table):
     at: tuple[Finite, Finite, Finite] | None = None
     turn: tuple[Finite, Finite, Finite] = (0.0, 0.0, 0.0)
     fixed: bool = False
-    velocity: Vector = (0.0, 0.0, 0.0)  # [m/s] at the start: thrown
+    velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)  # [m/s] at the start: thrown
     catchable: bool = False  # palms touch it
     grip: GripSpec = GripSpec()
     links: int | None = Field(default=None, ge=2, le=64)  # chain; 12 when not said
     damping: float | None = Field(default=None, ge=0, le=100)  # [N m s] of a chain's or pendulum's joints
     unknown: bool = False
-    colour: tuple[float, float, float] | None = None
+    colour: tuple[Share, Share, Share] | None = None
 
     @model_validator(mode="after")
     def _size_fits(self) -> "PropSpec":
@@ -76,7 +76,12 @@ class PropSpec(Table):
             raise ValueError(f"damping is for a chain or a pendulum, not for a {self.shape}")
         if self.shape == "pendulum" and self.size[1] <= self.size[0]:
             raise ValueError("size: a pendulum must be longer than its bob's radius")
+        if self.fixed and any(self.velocity):
+            raise ValueError("velocity is for a prop that can move, and this one is fixed")
         return self
+
+
+Newtons = Annotated[float, Field(ge=-1e6, le=1e6)]
 
 
 class TugSpec(Table):
@@ -87,7 +92,7 @@ class TugSpec(Table):
 
     body: str
     at: Vector = (0.0, 0.0, 0.0)
-    path: tuple[tuple[Finite, Finite, Finite, Finite], ...]
+    path: tuple[tuple[Finite, Newtons, Newtons, Newtons], ...]
 
     @model_validator(mode="after")
     def _times_increase(self) -> "TugSpec":

@@ -193,8 +193,8 @@ def test_a_goal_that_needs_a_locked_elbow_is_reached_otherwise():
         assert r.tasks["left"]["error"].max() < 0.001
         assert np.abs(r.ctrl).max() < 200
         assert np.abs(r.qvel[-20:]).max() < 0.1
-    assert np.ptp(degrees(free, "forearm_r_flexion")) > 20
-    assert np.ptp(degrees(locked, "forearm_r_flexion")) < 0.1
+    assert np.ptp(degrees(free, ["forearm_r_flexion"])) > 20
+    assert np.ptp(degrees(locked, ["forearm_r_flexion"])) < 0.1
 
 
 @pytest.mark.parametrize("above", [("trunk", "chest", "twist"), ("trunk", "chest")])
