@@ -76,6 +76,9 @@ class Scene(Table):
             if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
                 raise ValueError(f"props: given '{name}': a name is made of letters, digits, _ and -")
         for path, (low, high, _) in self.knobs.items():
+            value = _value_at(self, path)
+            if isinstance(value, bool) or not isinstance(value, int | float | None):
+                raise ValueError(f"knobs.{path}: a knob turns a number, and there is none")
             if not low < high:
                 raise ValueError(f"knobs.{path}: given {low:g}, {high:g}: the second must be greater than the first")
         return self
@@ -106,6 +109,22 @@ class Scene(Table):
         if self.character is not None:
             return {"": self.character}
         return {f"{name}/": spec for name, spec in self.characters.items()}
+
+
+def _value_at(scene: Scene, path: str) -> Any:
+    """What stands at the dotted path of a knob."""
+    here: Any = scene
+    for part in path.split("."):
+        if isinstance(here, tuple):
+            # entries go by name or number
+            inside = {str(getattr(item, "name", k)): item for k, item in enumerate(here)}
+            inside |= {part: here[int(part)]} if part.isdigit() and int(part) < len(here) else {}
+        else:
+            inside = dict(here) if isinstance(here, Table | dict) else {}
+        if part not in inside:
+            raise ValueError(f"knobs.{path}: no key is called '{part}'{did_you_mean(part, inside)}")
+        here = inside[part]
+    return here
 
 
 # --- reading
