@@ -10,7 +10,7 @@ from manikin.export.save import Take
 from manikin.loop import Run
 from manikin.recording import Recording
 from manikin.scenes.build import build_run
-from manikin.scenes.scene import Scene, load_scene
+from manikin.scenes.scene import Scene, load_scene, parse_scene
 from manikin.scenes.scripts import Steps, why_stuck
 
 Progress = Callable[[float], None]
@@ -39,7 +39,7 @@ def run(
         scene = load_scene(scene)
     changes = {k: v for k, v in {"seconds": seconds, "seed": seed}.items() if v is not None}
     if changes:
-        scene = Scene.model_validate(scene.model_dump() | changes)
+        scene = parse_scene(scene.model_dump(exclude_defaults=True), scene.where, changes)
     work = build_run(scene)
     if started is not None:
         started()

@@ -16,7 +16,8 @@ from manikin.motion.nearest import nearest_pose
 from manikin.physics.attach import hold_still
 from manikin.physics.support import MET
 from manikin.physics.world import INTEGRATION, World
-from manikin.scenes.build import build_run, stand_support
+from manikin.scenes.build import build_run
+from manikin.scenes.build_world import stand_support
 from manikin.scenes.scene import load_scene
 from manikin.scenes.stage import stage
 from manikin.tasks.goals import Fixed

@@ -8,10 +8,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel
 
 import manikin as mk
-from manikin.scenes import scene as schema
+from manikin.scenes.scene import parse_scene
+from manikin.scenes.schema_table import Table
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -67,7 +67,7 @@ def test_replay_in_plain_mujoco(tmp_path: Path, lift: mk.Take):
 
 def test_scene_of_the_documentation_runs():
     parts = blocks(ROOT / "docs" / "scenes.md", "toml")
-    scene = schema.parse_scene(tomllib.loads("\n".join(parts)), "scenes.md")
+    scene = parse_scene(tomllib.loads("\n".join(parts)), "scenes.md")
     report = mk.run(scene).report
     assert report["ok"], report["reason"]
     assert report["lift_time"] > 0
@@ -77,9 +77,9 @@ def test_every_key_of_a_scene_is_documented():
     page = (ROOT / "docs" / "scenes.md").read_text(encoding="utf-8")
     reference = page[page.index("## Reference") :]
     documented = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`]*)`", reference))))
-    tables = [t for t in vars(schema).values() if isinstance(t, type) and issubclass(t, schema.Table) and t is not schema.Table]
+    tables = Table.__subclasses__()
     assert len(tables) >= 10
-    keys = {f"{t.__name__}.{key}" for t in tables for key in t.model_fields if issubclass(t, BaseModel)}
+    keys = {f"{t.__name__}.{key}" for t in tables for key in t.model_fields}
     missing = {k for k in keys if k.split(".")[1] not in documented}
     assert not missing
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from manikin.errors import OutputError
 from manikin.recording import Recording
-from manikin.scenes.scene import Scene
+from manikin.scenes.schema_world import CameraSpec
 
 Image = NDArray[np.uint8]
 
@@ -77,7 +77,7 @@ class Painter:
 
 def view_of(recording: Recording) -> View:
     """The camera that the recorded scene asks for."""
-    camera = Scene.model_validate(tomllib.loads(recording.meta["scene"])).camera
+    camera = CameraSpec.model_validate(tomllib.loads(recording.meta["scene"]).get("camera", {}))
     return View(camera.azimuth, camera.elevation, camera.distance, camera.at)
 
 

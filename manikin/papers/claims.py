@@ -1,6 +1,6 @@
 """Claims: what a document states, how we measure it, and what was seen. For `manikin reproduce`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from manikin.scenes.scene import Scene, load_scene
 
 Progress = Callable[[float], None]
 T = TypeVar("T")
+S = TypeVar("S")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,18 @@ class Lab:
         if key not in self._known:
             self._known[key] = make()
         return self._known[key]
+
+    def campaign(self, key: Any, trials: Sequence[S], perform: Callable[[S], T]) -> list[T]:
+        """What became of each of many trials, performed when first asked for."""
+
+        def all_of_them() -> list[T]:
+            out = []
+            for k, trial in enumerate(trials):
+                out.append(perform(trial))
+                self.progress((k + 1) / len(trials))
+            return out
+
+        return self.once(key, all_of_them)
 
 
 def whole_take(scene: Scene, seconds: float | None = None) -> Take:

@@ -7,7 +7,7 @@ import numpy as np
 
 from manikin.physics.attach import grasp, release, touches, touches_ground
 from manikin.physics.world import World
-from manikin.scenes.scene import StepSpec
+from manikin.scenes.schema_tasks import StepSpec
 from manikin.tasks.goals import Goal, Throw
 from manikin.tasks.task import Task
 
@@ -57,6 +57,7 @@ class Steps:
         while not self.done:
             following = self._following()
             if following is not None and self._due(world, tasks, self.steps[following]):
+                self._note(self.steps[following].spec, tasks, world)
                 self._begin(following, world, tasks)
             elif self._late(world):
                 self._give_up(world, tasks)
@@ -118,7 +119,6 @@ class Steps:
         self.position, self.since = index, world.time
         self.began.append(step.spec.name)
         by_name = {t.name: t for t in tasks}
-        self._note(step.spec, by_name, world)
         for hand in step.spec.release:
             release(world, hand)
         for hand, prop in step.spec.grasp.items():
@@ -137,14 +137,14 @@ class Steps:
             by_name[name].error = float("inf")
         self.done = step.spec.end
 
-    def _note(self, spec: StepSpec, by_name: dict[str, Task], world: World) -> None:
-        """Facts of catches, releases and landings, at the moment they happen."""
+    def _note(self, spec: StepSpec, tasks: Sequence[Task], world: World) -> None:
+        """Facts of catches, releases and landings, at the moment they happen; a step that is jumped to proves nothing."""
         if isinstance(spec.when, str):
             return
         if spec.when.touch:
             self.facts["caught"] = True
         if spec.when.thrown is not None:
-            task = by_name[spec.when.thrown]
+            task = next(t for t in tasks if t.name == spec.when.thrown)
             assert isinstance(task.goal, Throw)
             self.flight, rate = task.goal, task.measure.evaluate(world.dynamics()).rate
             wanted = task.goal.velocity

@@ -21,10 +21,8 @@ TOOLS = Path(__file__).parents[2] / "tools"
 
 
 @pytest.fixture(scope="module")
-def file(lift: mk.Take, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("glb") / "lift.glb"
-    mk.save(lift, path)
-    return path
+def file(saved_lift: Callable[[str], Path]) -> Path:
+    return saved_lift("lift.glb")
 
 
 @pytest.fixture(scope="module")

@@ -21,10 +21,8 @@ Array = NDArray[np.float64]
 
 
 @pytest.fixture(scope="module")
-def file(lift: mk.Take, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("usd") / "lift.usdc"
-    mk.save(lift, path)
-    return path
+def file(saved_lift: Callable[[str], Path]) -> Path:
+    return saved_lift("lift.usdc")
 
 
 @pytest.fixture(scope="module")

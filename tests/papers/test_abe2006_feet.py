@@ -10,6 +10,7 @@ import pytest
 import manikin as mk
 from manikin.characters.human import SOLE_FRICTION
 from manikin.controllers.prioritized import Prioritized
+from manikin.papers.abe2006.look import events
 from manikin.physics.support import MET, TRUSTED_FRICTION
 from manikin.physics.world import Push
 from manikin.pushes import push_standing
@@ -56,11 +57,11 @@ def test_lifts_on_its_own_feet(style, mass):
 
 def test_the_ground_carries_body_and_box():
     """At the top the contact forces on feet and toes are the weight of both."""
-    recording = lift("knees", 20.0).recording
+    take = lift("knees", 20.0)
+    recording, lower = take.recording, events(take)["lower"]
     model = mujoco.MjModel.from_xml_string(recording.mjcf)
     feet = [model.body(f"{part}_{side}").id for part in ("foot", "toes") for side in "lr"]
-    began = {e["name"]: e["time"] for e in recording.meta["events"]}
-    still = (recording.time > began["lower"] - 0.3) & (recording.time < began["lower"])
+    still = (recording.time > lower - 0.3) & (recording.time < lower)
     up = recording.contact_force[still][:, feet, 2].sum(axis=1).mean()
     assert up == pytest.approx(9.81 * (75.0 + 20.0), rel=0.03)
 

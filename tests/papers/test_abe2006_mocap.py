@@ -1,9 +1,10 @@
 """Abe & Popovic 2006, section 4.3: posture from real motion capture. Skipped where the data is not at hand."""
 
 import numpy as np
-from test_abe2006 import box_path, degrees, events, trunk_pitch
+from test_abe2006 import KNEE, box_path
 
 import manikin as mk
+from manikin.papers.abe2006.look import degrees, events, trunk_pitch
 from manikin.scenes.scene import load_scene
 
 # the people of these clips take a box from above the floor, in front of the knees: a small one on a plinth of 0.2 m
@@ -32,7 +33,7 @@ def test_posture_follows_the_clip(mocap):
         assert take.report["ok"], take.report["reason"]
         until = take.recording.time <= events(take)["top"]
         trunk[style] = trunk_pitch(take.recording)[until].max()
-        knee[style] = degrees(take.recording, "shank_l_flexion")[until].max()
+        knee[style] = degrees(take.recording, KNEE)[until].max()
     assert trunk["back"] - trunk["knees"] >= 25
     assert knee["knees"] - knee["back"] >= 30
     apart = np.linalg.norm(box_path(takes["back"]) - box_path(takes["knees"]), axis=1)

@@ -13,7 +13,7 @@ from manikin.motion.keyframes import posture_of
 from manikin.physics.attach import grasp
 from manikin.physics.support import MET, TOUCHING, TRUSTED_FRICTION
 from manikin.physics.world import World
-from manikin.scenes.build import stand_support
+from manikin.scenes.build_world import stand_support
 from manikin.scenes.stage import PropShape, stage
 from manikin.spatial import quat_from_axis_angle, quat_multiply, rotate
 from manikin.tasks.goals import Fixed

@@ -10,7 +10,7 @@ import pytest
 
 import manikin as mk
 from manikin.errors import SceneError
-from manikin.scenes.build import quat_from_euler
+from manikin.scenes.build_goals import quat_from_euler
 from manikin.spatial import rotate, yaw_of
 
 MakeScene = Callable[..., mk.Scene]
@@ -173,7 +173,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"tasks.x": HANDS | {"goal": [0, 0, 0]}}, "tasks.x.goal: needs 6 numbers, 3 were given"),
     ({"tasks.x": HANDS | {"goal": {"of": "ball", "at": [0, 0, 0]}}}, "tasks.x.goal.at: needs 2 points [x, y, z]"),
     ({"tasks.x": HANDS | {"goal": {"of": "bal", "at": [[0] * 3] * 2}}}, "tasks.x.goal.of: no site or body is called 'bal'"),
-    ({"tasks.x": HANDS | {"goal": {"carry": "bal", "at": [0, 0, 0]}}}, "tasks.x.goal.carry: given 'bal'; did you mean 'ball'?"),
+    ({"tasks.x": HANDS | {"goal": {"carry": "bal", "at": [0, 0, 0]}}}, "tasks.x.goal.carry: no movable prop is called 'bal'"),
     ({"tasks.x": HANDS | {"goal": {"carry": "ball", "at": [0, 0]}}}, "tasks.x.goal.at: needs one place"),
     ({"tasks.x": {"measure": "com", "goal": {"of": "feet", "at": [[0, 0, 0], [0, 0, 0]]}}}, "tasks.x.goal.at: needs 1 points"),
     ({"tasks.x": {"measure": "com", "goal": {"of": "feet", "at": []}}}, "tasks.x.goal.at: needs 1 points"),

@@ -71,7 +71,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"steps": [{"when": "start"}]}, "steps.0.name: is missing"),
     ({"name": "two words"}, "name: given 'two words'"),
     ({"seconds": "5"}, "seconds: given '5': input should be a valid number"),
-    ({"seconds": True}, "seconds: given True"),
+    ({"seconds": True}, "seconds: given true"),
     ({"seconds": float("inf")}, "seconds: given inf: input should be a finite number"),
     ({"seed": 1.0}, "seed: given 1.0: input should be a valid integer"),
     ({"seed": -1}, "seed: given -1"),

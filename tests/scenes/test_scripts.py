@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from manikin.scenes.scene import StepSpec
+from manikin.scenes.schema_tasks import StepSpec
 from manikin.scenes.scripts import Step, Steps, why_stuck
 
 

@@ -141,16 +141,16 @@ def _began(run: Run) -> list[str]:
     return list(run.script.began)  # type: ignore[attr-defined]
 
 
-def _velocity(world: World, kind: mujoco.mjtObj, number: int) -> Array:
-    """Linear velocity [m/s] in world axes."""
+def velocity_of(world: World, kind: mujoco.mjtObj, number: int) -> Array:
+    """Linear velocity [m/s] in world axes; after a step, that with which it began."""
     out = np.zeros(6)
     mujoco.mj_objectVelocity(world.model, world.data, kind, number, out, 0)
     return out[3:]
 
 
 def _along(world: World) -> float:
-    ball = _velocity(world, mujoco.mjtObj.mjOBJ_BODY, world.body(BALL))
-    hand = _velocity(world, mujoco.mjtObj.mjOBJ_SITE, world.site(HAND))
+    ball = velocity_of(world, mujoco.mjtObj.mjOBJ_BODY, world.body(BALL))
+    hand = velocity_of(world, mujoco.mjtObj.mjOBJ_SITE, world.site(HAND))
     return float(hand @ ball / max(float(ball @ ball), 1e-9))
 
 
@@ -163,16 +163,7 @@ def _arm(world: World) -> tuple[float, ...]:
 
 def campaign(lab: Lab) -> list[Catch]:
     """The balls of this document's seed, each caught or not."""
-
-    def perform() -> list[Catch]:
-        balls = random_balls(lab.pick(12, 200), lab.seed)
-        out = []
-        for k, ball in enumerate(balls):
-            out.append(catch_one(ball.changes()))
-            lab.progress((k + 1) / len(balls))
-        return out
-
-    return lab.once("catches", perform)
+    return lab.campaign("catches", random_balls(lab.pick(12, 200), lab.seed), lambda ball: catch_one(ball.changes()))
 
 
 def caught(lab: Lab) -> Finding:

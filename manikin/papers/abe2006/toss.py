@@ -7,17 +7,14 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from manikin.errors import Diverged
-from manikin.papers.abe2006.catch import BALL, HAND, random_flight
+from manikin.papers.abe2006.catch import BALL, HAND, random_flight, velocity_of
 from manikin.papers.claims import Claim, Finding, Lab, unmeasured
 from manikin.physics.world import World
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import load_scene
 from manikin.tasks.goals import Throw
-
-Array = NDArray[np.float64]
 
 SHAPES = ("sphere", "box", "cylinder")
 
@@ -98,7 +95,8 @@ def toss_one(changes: dict[str, Any]) -> Landing:
                 released = True
                 goal = goal_of.goal
                 assert isinstance(goal, Throw)
-                speed = float(np.linalg.norm(_velocity(world) - goal.velocity) / np.linalg.norm(goal.velocity))
+                velocity = velocity_of(world, mujoco.mjtObj.mjOBJ_BODY, world.body(BALL))
+                speed = float(np.linalg.norm(velocity - goal.velocity) / np.linalg.norm(goal.velocity))
     except Diverged as error:
         trouble = str(error)
     return Landing(released and not trouble, speed, missed, bumps, trouble)
@@ -107,13 +105,6 @@ def toss_one(changes: dict[str, Any]) -> Landing:
 def _target(script: Any, changes: dict[str, Any]) -> Sequence[float]:
     given = changes.get("steps.throw.goals.throw.throw.target")
     return given or next(s for s in script.steps if s.spec.name == "throw").spec.goals["throw"].throw.target
-
-
-def _velocity(world: World) -> Array:
-    """Velocity [m/s] of the thing's middle as the step began: at the release."""
-    out = np.zeros(6)
-    mujoco.mj_objectVelocity(world.model, world.data, mujoco.mjtObj.mjOBJ_BODY, world.body(BALL), out, 0)
-    return out[3:]
 
 
 def _touched(world: World) -> tuple[bool, bool]:
@@ -131,16 +122,7 @@ def _touched(world: World) -> tuple[bool, bool]:
 
 def campaign(lab: Lab) -> list[Landing]:
     """The tosses of this document's seed."""
-
-    def perform() -> list[Landing]:
-        tosses = random_tosses(lab.pick(6, 100), lab.seed)
-        out = []
-        for k, toss in enumerate(tosses):
-            out.append(toss_one(toss.changes()))
-            lab.progress((k + 1) / len(tosses))
-        return out
-
-    return lab.once("tosses", perform)
+    return lab.campaign("tosses", random_tosses(lab.pick(6, 100), lab.seed), lambda toss: toss_one(toss.changes()))
 
 
 def lands(lab: Lab) -> Finding:

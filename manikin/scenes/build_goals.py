@@ -1,0 +1,200 @@
+"""Goals of a scene: checked when it is read, made when their step begins."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.characters.catalog import REFERENCE_HEIGHT
+from manikin.motion.retarget import read_clip
+from manikin.physics.world import World
+from manikin.scenes.build_here import Actor, Here
+from manikin.scenes.schema_tasks import ArrivingSpec, GoalSpec, MeetSpec, ThrowSpec
+from manikin.scenes.scripts import GoalMaker
+from manikin.spatial import quat_from_axis_angle, quat_multiply
+from manikin.tasks.goals import Against, Braced, Fixed, Goal, Meet, OnBody, Path, Throw, depth, launch_velocity
+from manikin.tasks.laws import Hold
+from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Orientation, Points, Posture
+from manikin.tasks.task import Task
+
+Array = NDArray[np.float64]
+
+
+def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -> GoalMaker:
+    """Check a goal now; make it when its step begins."""
+    scale = actor.character.height / REFERENCE_HEIGHT if spec.scale else 1.0
+    measure = task.measure
+    if isinstance(task.law, Hold):
+        raise here.wrong(key, "law 'hold' stays where it is switched on and takes no goal")
+    if spec.along is not None:
+        raise here.wrong(f"{key}.along", "is for a step in which another task is given a throw")
+    if spec.clip is not None:
+        if not isinstance(measure, Posture):
+            raise here.wrong(key, "a clip's pose is a goal for measure 'posture'")
+        pose = _pose(here, actor, measure, spec, key)
+        return lambda w: Fixed(pose)
+    if spec.meet is not None:
+        return _meeting(here, actor, measure, spec.meet, key)
+    if spec.throw is not None:
+        return _throwing(here, actor, measure, spec.throw, key)
+    if spec.path is not None:
+        path = np.array(spec.path, float) if len({len(r) for r in spec.path}) == 1 else None
+        if path is None or len(path) < 2 or not path.shape[1] or (np.diff(path[:, 0]) <= 0).any():
+            raise here.wrong(key, "path needs two or more rows [time, numbers...] of one length, times increasing")
+        keys = np.array([_numbers(here, measure, row[1:] * scale, key) for row in path])
+        return lambda w: Path(path[:, 0], keys, w.time)
+    numbers = np.array(spec.at, float)
+    if spec.carry is not None:
+        prop = here.movable(spec.carry, f"{key}.carry")
+        if not isinstance(measure, Points):
+            raise here.wrong(f"{key}.carry", "is for measure 'point': the hands that carry")
+        if numbers.shape != (3,):
+            raise here.wrong(f"{key}.at", "needs one place [x, y, z] for the middle of what is carried")
+        return lambda w: _carry(w, measure, prop, numbers * scale)
+    if spec.of == "feet":
+        points = np.atleast_2d(numbers * scale)
+        count = len(measure.bodies) if isinstance(measure, Points) else 1
+        # over the ground two numbers say where
+        flat = isinstance(measure, CentreOfMass) and 2 not in measure.axes
+        enough = points.shape[1] == 3 or (points.shape[1] == 2 and flat)
+        if not isinstance(measure, Points | Look | CentreOfMass) or len(points) != count or not enough:
+            form = "[x, y]" if flat else "[x, y, z]"
+            raise here.wrong(f"{key}.at", f"needs {count} points {form} from the middle between the feet")
+        if isinstance(measure, CentreOfMass) and spec.brace:
+            return _braced(here, actor, measure, spec.brace, points[0], key)
+        if spec.brace:
+            raise here.wrong(f"{key}.brace", "is for measure 'com'")
+        axes = list(measure.axes) if isinstance(measure, CentreOfMass) else [0, 1, 2]
+        return lambda w: Fixed(np.concatenate([_on_stance(w, actor, p)[axes] for p in points]))
+    if spec.of is not None:
+        where = here.points(actor, (spec.of,), f"{key}.of")
+        offsets = np.atleast_2d(numbers * scale)
+        if offsets.shape[1] != 3 or not isinstance(measure, Points | Look) or len(offsets) != _size(measure) // 3:
+            raise here.wrong(f"{key}.at", f"needs {_size(measure) // 3} points [x, y, z] in the frame of '{spec.of}'")
+        return lambda w: OnBody(int(where.bodies[0]), where.offsets + offsets)
+    value = _numbers(here, measure, numbers.ravel() * scale, key)
+    return lambda w: Fixed(value)
+
+
+def _meeting(here: Here, actor: Actor, measure: Measure, spec: MeetSpec, key: str) -> GoalMaker:
+    body, plane = flying(here, actor, spec, f"{key}.meet")
+    if isinstance(measure, Direction):
+        return lambda w: Against(body, *plane(w))
+    if not isinstance(measure, Points) or len(measure.bodies) != 1:
+        raise here.wrong(f"{key}.meet", "is for one point, or for an orientation with axis")
+    return lambda w: Meet(body, *plane(w), spec.give, spec.most, spec.seconds)
+
+
+def _throwing(here: Here, actor: Actor, measure: Measure, spec: ThrowSpec, key: str) -> GoalMaker:
+    prop = here.movable(spec.prop, f"{key}.throw.prop")
+    if not isinstance(measure, Points) or measure.bodies.tolist() != [prop]:
+        raise here.wrong(f"{key}.throw", f"is for one point, the middle of what is thrown: of = '{spec.prop}'")
+
+    def make(w: World) -> Goal:
+        now = measure.evaluate(w.dynamics())
+        place = _on_stance(w, actor, np.array(spec.release))
+        if spec.velocity is not None:
+            velocity = np.array(spec.velocity)
+        else:
+            assert spec.target is not None
+            down = np.array([0.0, 0.0, -1.0])
+            land = np.array([*spec.target, depth(w, prop, down)])
+            velocity = launch_velocity(place, land, float(-w.model.opt.gravity[2]))
+        return Throw(w.time, now.value.copy(), now.rate.copy(), place, velocity, spec.draw, spec.windup)
+
+    return make
+
+
+def along(throw: GoalMaker) -> GoalMaker:
+    """The direction of a throw, as a goal for a direction."""
+
+    def make(world: World) -> Goal:
+        goal = throw(world)
+        assert isinstance(goal, Throw)
+        return Fixed(goal.velocity / max(float(np.linalg.norm(goal.velocity)), 1e-9))
+
+    return make
+
+
+def flying(
+    here: Here, actor: Actor, spec: MeetSpec | ArrivingSpec, key: str
+) -> tuple[int, Callable[[World], tuple[Array, Array]]]:  # fmt: skip
+    """A prop that flies, and the plane ahead of the feet in which it is met: a point of it and the way the feet point."""
+    prop = here.movable(spec.prop, f"{key}.prop")
+
+    def plane(w: World) -> tuple[Array, Array]:
+        point = _on_stance(w, actor, np.array([spec.plane - 0.0175, 0.0]))
+        ahead = point - _on_stance(w, actor, np.zeros(2))
+        return point, ahead / np.linalg.norm(ahead)
+
+    return prop, plane
+
+
+def _braced(
+    here: Here, actor: Actor, measure: CentreOfMass, brace: dict[str, float], point: Array, key: str
+) -> GoalMaker:  # fmt: skip
+    ((name, share),) = brace.items()
+    body, axes = here.movable(name, f"{key}.brace"), list(measure.axes)
+    load = measure.carried[body]
+    fraction = float(load / (measure.masses.sum() + load))
+    return lambda w: Braced(_on_stance(w, actor, point)[axes], measure.axes, body, fraction, share)
+
+
+def _numbers(here: Here, measure: Measure, given: Array, key: str) -> Array:
+    """Plain numbers in the measure's own form."""
+    if isinstance(measure, Orientation):
+        if len(given) == 3:
+            given = np.tile(given, len(measure.bodies))
+        if len(given) != 3 * len(measure.bodies):
+            raise here.wrong(key, "needs roll, pitch, yaw [deg] for each body, or once for all")
+        return np.concatenate([quat_from_euler(np.deg2rad(g)) for g in given.reshape(-1, 3)])
+    if isinstance(measure, Posture):
+        given = np.deg2rad(given)
+    if len(given) != _size(measure):
+        raise here.wrong(key, f"needs {_size(measure)} numbers, {len(given)} were given")
+    if isinstance(measure, Direction) and not given.any():
+        raise here.wrong(key, "given [0, 0, 0]: needs a direction [x, y, z] other than zero")
+    return given
+
+
+def _pose(here: Here, actor: Actor, measure: Posture, spec: GoalSpec, key: str) -> Array:
+    clip = here.look_up(f"{key}.clip", lambda: read_clip(str(spec.clip), actor.character))
+    if not -len(clip.qpos) <= spec.frame < len(clip.qpos):
+        raise here.wrong(f"{key}.frame", f"given {spec.frame}: the clip has frames 0 to {len(clip.qpos) - 1}")
+    joints = {int(here.world.model.jnt_qposadr[here.world.joint(j)]): j for j in actor.character.joints}
+    names = tuple(joints[int(a)].removeprefix(actor.character.prefix) for a in measure.qpos)
+    return clip.angles(names)[spec.frame]
+
+
+def _size(measure: Measure) -> int:
+    """How many plain numbers a goal of this measure has."""
+    if isinstance(measure, Points):
+        return 3 * len(measure.bodies)
+    if isinstance(measure, CentreOfMass):
+        return len(measure.axes)
+    if isinstance(measure, Posture):
+        return len(measure.dofs)
+    return 3
+
+
+def quat_from_euler(angles: Array) -> Array:
+    """Roll about x, then pitch about y, then yaw about z (world axes) [rad]."""
+    roll, pitch, yaw = (quat_from_axis_angle(a, t) for a, t in zip(np.eye(3), angles))
+    return quat_multiply(yaw, quat_multiply(pitch, roll))
+
+
+def _carry(world: World, measure: Points, prop: int, place: Array) -> Goal:
+    """Hands keep their places on the prop while its middle goes to `place`."""
+    now = measure.evaluate(world.dynamics()).value.reshape(-1, 3)
+    return Fixed((place + now - world.data.xpos[prop]).ravel())
+
+
+def _on_stance(world: World, actor: Actor, offset: Array) -> Array:
+    """A point given from the middle between the feet, x along the way they point."""
+    feet = [world.site(f) for f in actor.character.feet]
+    middle = np.mean([world.data.site_xpos[f] for f in feet], axis=0)
+    ahead = np.sum([world.data.site_xmat[f].reshape(3, 3)[:, 0] for f in feet], axis=0)
+    yaw = np.arctan2(ahead[1], ahead[0])
+    x, y = offset[:2]
+    z = offset[2] if len(offset) > 2 else 0.0
+    return middle + np.array([x * np.cos(yaw) - y * np.sin(yaw), x * np.sin(yaw) + y * np.cos(yaw), z])

@@ -1,0 +1,84 @@
+"""Where in a scene something is being built: looks names up, and says in errors which key is wrong."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from manikin.characters.catalog import Character
+from manikin.clips.clip import Clip
+from manikin.errors import InputError, SceneError, did_you_mean
+from manikin.physics.world import World
+from manikin.scenes.scene import Scene
+from manikin.scenes.schema_tasks import TaskSpec
+from manikin.scenes.schema_world import CharacterSpec
+from manikin.tasks.measures import Points
+
+
+@dataclass(frozen=True)
+class Actor:
+    """A character of the scene with its clip."""
+
+    spec: CharacterSpec
+    character: Character
+    clip: Clip
+
+
+@dataclass(frozen=True)
+class Here:
+    """One table of a scene, at `path`, and the world that it speaks of."""
+
+    scene: Scene
+    world: World
+    actors: list[Actor]
+    path: str
+
+    def wrong(self, key: str, message: str) -> SceneError:
+        return SceneError(f"{self.scene.where}: {self.path}.{key}: {message}")
+
+    def look_up(self, key: str, find: Callable[[], Any]) -> Any:
+        try:
+            return find()
+        except InputError as error:
+            raise self.wrong(key, str(error)) from None
+
+    def actor_of(self, spec: TaskSpec) -> Actor:
+        names = [a.character.prefix[:-1] for a in self.actors]
+        if spec.character is None:
+            if len(self.actors) > 1:
+                raise self.wrong("character", f"say whose task it is{did_you_mean('', names)}")
+            return self.actors[0]
+        if spec.character not in names:
+            raise self.wrong("character", f"given '{spec.character}'{did_you_mean(spec.character, [n for n in names if n])}")
+        return self.actors[names.index(spec.character)]
+
+    def points(self, actor: Actor, names: tuple[str, ...], key: str) -> Points:
+        """Sites or bodies by name; a character's own names may be given without its prefix."""
+        sites, bodies = self.world.names(mujoco.mjtObj.mjOBJ_SITE), self.world.names(mujoco.mjtObj.mjOBJ_BODY)
+        numbers, offsets = [], []
+        for name in names:
+            for full in (actor.character.prefix + name, name):
+                if full in sites:
+                    s = sites.index(full)
+                    numbers.append(int(self.world.model.site_bodyid[s]))
+                    offsets.append(self.world.model.site_pos[s].copy())
+                    break
+                if full in bodies and full != "world":
+                    numbers.append(bodies.index(full))
+                    offsets.append(np.zeros(3))
+                    break
+            else:
+                allowed = [n for n in dict.fromkeys(sites + bodies[1:]) if n]
+                raise self.wrong(key, f"no site or body is called '{name}'{did_you_mean(name, allowed)}")
+        return Points(np.array(numbers, np.int64), np.array(offsets).reshape(-1, 3))
+
+    def movable(self, name: str, key: str) -> int:
+        """The number of the body of a prop that can move."""
+        movable = [p for p, spec in self.scene.props.items() if not spec.fixed]
+        if name in self.scene.props and name not in movable:
+            raise self.wrong(key, f"'{name}' is fixed and cannot move{did_you_mean('', movable)}")
+        if name not in movable:
+            raise self.wrong(key, f"no movable prop is called '{name}'{did_you_mean(name, movable)}")
+        return self.world.body(name)

@@ -1,0 +1,105 @@
+"""The script of a scene: its steps, with every name that they use looked up."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from manikin.errors import SceneError, did_you_mean
+from manikin.physics.world import World
+from manikin.scenes.build_goals import along, flying, goal_maker
+from manikin.scenes.build_here import Actor, Here
+from manikin.scenes.build_tasks import settings
+from manikin.scenes.scene import Scene
+from manikin.scenes.schema_tasks import StepSpec, WhenSpec
+from manikin.scenes.scripts import GoalMaker, Step, Steps
+from manikin.tasks.goals import flight_to_plane
+from manikin.tasks.measures import Direction
+from manikin.tasks.task import Task
+
+
+def build_script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) -> Steps:
+    """All steps of a scene; names that do not exist are refused."""
+    by_name = {t.name: t for t in tasks}
+    step_names = [s.name for s in scene.steps]
+    steps = []
+    for number, spec in enumerate(scene.steps):
+        here = Here(scene, world, actors, f"steps.{spec.name}")
+        if step_names.count(spec.name) > 1:
+            raise here.wrong("name", "another step has the same name")
+        if isinstance(spec.when, str) and number > 0:
+            raise here.wrong("when", "only the first step begins at the start")
+        for key in ("goals", "tune", "on", "off"):
+            _known(here, key, "task", getattr(spec, key), by_name)
+        if spec.otherwise is not None:
+            _known(here, "otherwise", "step", [spec.otherwise], step_names)
+        _check_hands(here, "grasp", spec.grasp)
+        _known(here, "release", "hand", spec.release, _hands(here))
+        if not isinstance(spec.when, str):
+            _check_condition(here, spec.when, by_name, scene.steps[:number])
+        tune = {name: settings(here, by_name[name], scene.tasks[name], t) for name, t in spec.tune.items()}
+        steps.append(Step(spec, _goals(here, spec, by_name), tune, _arrival(here, spec)))
+    for fact, fact_spec in scene.facts.items():
+        for step in (fact_spec.since, fact_spec.until):
+            if step is not None and step not in step_names:
+                raise SceneError(f"{scene.where}: facts.{fact}: no step is called '{step}'{did_you_mean(step, step_names)}")
+        if fact_spec.task is not None and fact_spec.task not in by_name:
+            raise SceneError(
+                f"{scene.where}: facts.{fact}.task: given '{fact_spec.task}'{did_you_mean(fact_spec.task, by_name)}"
+            )
+    return Steps(tuple(steps))
+
+
+def _known(here: Here, key: str, kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Every name is one of those that exist."""
+    known = list(known)
+    for name in names:
+        if name not in known:
+            raise here.wrong(key, f"no {kind} is called '{name}'{did_you_mean(name, known)}")
+
+
+def _hands(here: Here) -> list[str]:
+    return [h for a in here.actors for h in a.character.hands]
+
+
+def _check_hands(here: Here, key: str, hands: Mapping[str, str]) -> None:
+    """{hand = prop}: both exist, and the prop can move."""
+    _known(here, key, "hand", hands, _hands(here))
+    for prop in hands.values():
+        here.movable(prop, key)
+
+
+def _check_condition(here: Here, when: WhenSpec, tasks: Mapping[str, Task], earlier: Iterable[StepSpec]) -> None:
+    """What a step waits for can come about."""
+    _check_hands(here, "when.touch", when.touch)
+    if when.landed is not None:
+        here.movable(when.landed, "when.landed")
+    if when.task is not None:
+        _known(here, "when.task", "task", [when.task], tasks)
+    if when.thrown is not None:
+        _known(here, "when.thrown", "task", [when.thrown], tasks)
+        goals = [s.goals.get(when.thrown) for s in earlier] + [here.scene.tasks[when.thrown].goal]
+        if not any(goal is not None and goal.throw is not None for goal in goals):
+            raise here.wrong("when.thrown", f"'{when.thrown}' is not given a throw before this step")
+
+
+def _goals(here: Here, spec: StepSpec, tasks: Mapping[str, Task]) -> dict[str, GoalMaker]:
+    """The goals that a step gives."""
+    throwers = [name for name, goal in spec.goals.items() if goal.throw is not None]
+    for name, goal in spec.goals.items():
+        if goal.along is not None and goal.along not in throwers:
+            hint = did_you_mean(goal.along, throwers)
+            raise here.wrong(f"goals.{name}.along", f"'{goal.along}' is not given a throw in this step{hint}")
+        if goal.along is not None and not isinstance(tasks[name].measure, Direction):
+            raise here.wrong(f"goals.{name}.along", "is for an orientation with axis")
+    out = {
+        name: goal_maker(here, here.actor_of(here.scene.tasks[name]), tasks[name], goal, f"goals.{name}")
+        for name, goal in spec.goals.items()
+        if goal.along is None
+    }
+    return out | {name: along(out[goal.along]) for name, goal in spec.goals.items() if goal.along is not None}
+
+
+def _arrival(here: Here, spec: StepSpec) -> Callable[[World], float] | None:
+    """How long until what a step waits for arrives."""
+    if isinstance(spec.when, str) or spec.when.arriving is None:
+        return None
+    body, plane = flying(here, here.actors[0], spec.when.arriving, "when.arriving")
+    return lambda w: flight_to_plane(w, body, *plane(w)).seconds

@@ -1,0 +1,224 @@
+"""Tables of a scene file for what shall be done: tasks and their goals, steps and their conditions, facts for the report."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from manikin.scenes.schema_table import Finite, Positive, Share, Speed, Table, Vector
+
+# a plane that an arm can reach [m]
+Ahead = Annotated[float, Field(gt=0, le=5)]
+
+
+class MeetSpec(Table):
+    """Where and how to meet something that flies: in a plane ahead of the feet, moving along with it.
+
+    plane: distance [m] ahead of the ankles. give: share of its velocity that the hand takes on within `seconds`, up to
+    `most` [m/s].
+    """
+
+    prop: str
+    plane: Ahead = 0.42
+    give: Share = 0.35
+    most: float = Field(default=2.2, ge=0, le=20)
+    seconds: Positive = 0.12
+
+
+class ArrivingSpec(Table):
+    """Something that flies towards a plane ahead of the feet: distance [m] ahead of the ankles."""
+
+    prop: str
+    plane: Ahead = 0.42
+
+
+class ThrowSpec(Table):
+    """How to throw what is held: released at `release` (from the middle between the feet, x the way they point) with
+    `velocity` [m/s], or so that it flies to `target` on the ground. The hand draws back by `draw` [m] in `windup` [s] first.
+    """
+
+    prop: str
+    release: Vector
+    velocity: tuple[Speed, Speed, Speed] | None = None
+    target: tuple[Finite, Finite] | None = None
+    draw: Positive = 0.35
+    windup: Positive = 0.6
+
+    @model_validator(mode="after")
+    def _one_aim(self) -> "ThrowSpec":
+        if (self.velocity is None) == (self.target is None):
+            raise ValueError("throw needs exactly one of velocity, target")
+        if self.velocity is not None and not any(self.velocity):
+            raise ValueError("velocity must not be zero: nothing is thrown without speed")
+        return self
+
+
+class GoalSpec(Table):
+    """Where a task is headed.
+
+    at: numbers of the measure, or one triple per point; measured in the frame of `of` (a prop, a body, or "feet") when given.
+    carry: a held prop whose middle shall come to `at`; the hands keep their places on it.
+    path: rows [time, numbers...] to be tracked. clip, frame: a pose of a clip, for posture.
+    scale: lengths are meant for a stature of 1.75 m and scale with the character.
+    meet: a flying prop: where a point shall meet it, or (for a direction) against its flight.
+    throw: a held prop: the curve that its middle follows until it is released. along: a task that throws, for the direction
+    of its throw.
+    brace: {prop = share}: stand back beforehand by a share of what the prop's weight will add, for com.
+    """
+
+    at: tuple[Finite, ...] | tuple[Vector, ...] | None = None
+    of: str | None = None
+    carry: str | None = None
+    path: tuple[tuple[Finite, ...], ...] | None = None
+    clip: str | None = None
+    frame: int = 0
+    meet: MeetSpec | None = None
+    throw: ThrowSpec | None = None
+    along: str | None = None
+    scale: bool = False
+    brace: dict[str, Share] = Field(default={}, max_length=1)
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "GoalSpec":
+        kinds = [k for k in ("at", "path", "clip", "meet", "throw", "along") if getattr(self, k) is not None]
+        if len(kinds) != 1:
+            raise ValueError("a goal needs exactly one of at, path, clip, meet, throw, along")
+        if (self.of or self.carry) and self.at is None:
+            raise ValueError("of and carry go with at")
+        if self.scale and self.at is None and self.path is None:
+            raise ValueError("scale goes with at and path")
+        if self.frame and self.clip is None:
+            raise ValueError("frame goes with clip")
+        if self.brace and self.of != "feet":
+            raise ValueError('brace goes with of = "feet"')
+        return self
+
+
+class TaskSpec(Table):
+    """What is measured times the law of what is wanted."""
+
+    measure: Literal["point", "orientation", "com", "momentum", "posture", "look"]
+    of: tuple[str, ...] | str | None = None
+    axis: Vector | None = None  # orientation: only where this body axis points; look: the gaze axis
+    axes: tuple[Literal["x", "y", "z"], ...] = Field(default=("x", "y"), min_length=1)  # com
+    carried: float = Field(default=1.0, ge=0, le=100)  # com: a held load counts up to this share of the character's mass
+    law: Literal["stabilize", "track", "reach", "hold", "nearest"] = "stabilize"
+    frequency: float = Field(default=1.0, gt=0, le=50)
+    smoothing: float = Field(default=0.0, ge=0, le=10)
+    reach: Positive | None = None  # metres, or degrees for turning measures
+    seconds: Positive = 1.0  # law reach: how long it takes
+    clip: str | None = None  # law nearest: another clip than the character's
+    feed: bool = False  # law nearest: ask for the velocity and acceleration of the matched frames too
+    goal: GoalSpec | None = None
+    priority: int = Field(default=0, ge=0, le=99)
+    weight: float = Field(default=1.0, gt=0, le=1000)
+    max_force: Positive | None = None
+    active: bool = True
+    character: str | None = None  # which one, when there are several
+
+    @field_validator("goal", mode="before")
+    @classmethod
+    def _plain_goal(cls, value: Any) -> Any:
+        return {"at": value} if isinstance(value, list | tuple) else value
+
+    @model_validator(mode="after")
+    def _fits(self) -> "TaskSpec":
+        if self.law == "nearest" and self.measure != "posture":
+            raise ValueError("law 'nearest' is for measure 'posture'")
+        if self.feed and self.law != "nearest":
+            raise ValueError("feed is for law 'nearest'")
+        if self.measure in ("point", "orientation") and not self.of:
+            raise ValueError(f"measure '{self.measure}' needs of = sites or bodies")
+        if self.max_force is not None and self.measure not in ("point", "com"):
+            raise ValueError("max_force [N] is for measures 'point' and 'com'")
+        if self.axis is not None and self.measure not in ("orientation", "look"):
+            raise ValueError("axis is for measures 'orientation' and 'look'")
+        if self.axis is not None and not any(self.axis):
+            raise ValueError("axis must not be zero")
+        if self.clip is not None and self.law != "nearest":
+            raise ValueError("clip is for law 'nearest'; a pose to go to is goal = { clip = ... }")
+        if self.goal is not None and self.law == "hold":
+            raise ValueError("law 'hold' stays where it is switched on and takes no goal")
+        for key, names in (("of", self.of), ("axes", self.axes)):
+            twice = [n for n in names if names.count(n) > 1] if isinstance(names, tuple) else []
+            if twice:
+                raise ValueError(f"{key} names '{twice[0]}' twice")
+        return self
+
+
+class WhenSpec(Table):
+    """All that is given must hold.
+
+    after: seconds since the last step began. task, within: a task within a distance of its goal. touch: {hand = prop}: the
+    palm touches the prop. arriving: {prop, plane}, seconds: a flying prop is that near to a plane. thrown: a task whose goal
+    is a throw has come to the release. landed: a prop touches the ground.
+    """
+
+    after: float = Field(default=0.0, ge=0)
+    task: str | None = None
+    within: Positive | None = None
+    touch: dict[str, str] = Field(default={}, min_length=1)
+    arriving: ArrivingSpec | None = None
+    seconds: Positive | None = None
+    thrown: str | None = None
+    landed: str | None = None
+
+    @model_validator(mode="after")
+    def _pair(self) -> "WhenSpec":
+        if (self.task is None) != (self.within is None):
+            raise ValueError("task and within go together")
+        if (self.arriving is None) != (self.seconds is None):
+            raise ValueError("arriving and seconds go together")
+        return self
+
+
+class TuneSpec(Table):
+    """New settings for a task's law: frequency [Hz], smoothing [s], reach [m or deg], and its max_force [N]."""
+
+    frequency: float | None = Field(default=None, gt=0, le=50)
+    smoothing: float | None = Field(default=None, ge=0, le=10)
+    reach: Positive | None = None
+    max_force: Positive | None = None
+
+
+class StepSpec(Table):
+    """One step of the script: when it begins, and what it changes.
+
+    goals: new goals of tasks (which switches them on). tune: new settings of their laws. grasp: {hand = prop}.
+    timeout: if the NEXT step has not begun after so many seconds, the job has failed and the script jumps to `otherwise`.
+    """
+
+    name: str = Field(min_length=1)
+    when: Literal["start"] | WhenSpec = WhenSpec()
+    goals: dict[str, GoalSpec] = {}
+    tune: dict[str, TuneSpec] = {}
+    grasp: dict[str, str] = {}
+    release: tuple[str, ...] = ()
+    on: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+    timeout: Positive | None = None
+    otherwise: str | None = None
+    fallback: bool = False
+    end: bool = False
+
+    @field_validator("goals", mode="before")
+    @classmethod
+    def _plain_goals(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: {"at": v} if isinstance(v, list | tuple) else v for k, v in value.items()}
+        return value
+
+
+class FactSpec(Table):
+    """A number for the report: seconds between two steps, or the max, min or last of a task's column."""
+
+    since: str | None = None
+    until: str | None = None
+    task: str | None = None
+    column: Literal["error", "force"] = "force"
+    take: Literal["max", "min", "last"] = "max"
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "FactSpec":
+        if (self.task is None) == (self.since is None) or (self.since is None) != (self.until is None):
+            raise ValueError("a fact needs since and until (steps), or task")
+        return self

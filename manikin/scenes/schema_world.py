@@ -1,0 +1,111 @@
+"""Tables of a scene file for what there is: characters, props, forces from outside, the camera."""
+
+import itertools
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from manikin.characters.body_plan import HEIGHT_RANGE, MASS_RANGE, joint_names
+from manikin.errors import did_you_mean
+from manikin.scenes.schema_table import Finite, Positive, Share, Speed, Table, Vector
+
+
+class CharacterSpec(Table):
+    """Who acts."""
+
+    model: Literal["human"] = "human"
+    height: float = Field(default=1.75, ge=HEIGHT_RANGE[0], le=HEIGHT_RANGE[1])
+    mass: float = Field(default=75.0, ge=MASS_RANGE[0], le=MASS_RANGE[1])
+    sex: Literal["neutral", "female", "male"] = "neutral"
+    feet: Literal["clamped", "contact"] = "clamped"
+    at: tuple[Finite, Finite] = (0.0, 0.0)
+    facing: Finite = 0.0
+    clip: str = "stand"
+    clip_fps: Annotated[float, Field(gt=0, le=10_000)] | None = None  # rate of a motion file [Hz], where it is wrong or silent
+    skeleton: str | None = None  # the .asf of an .amc clip; default the one beside it
+    locked: tuple[str, ...] = ()
+    strength: float = Field(default=1.0, gt=0, le=10)
+
+    @field_validator("locked")
+    @classmethod
+    def _known_joints(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for joint in value:
+            if joint not in joint_names():
+                raise ValueError(f"no joint is called '{joint}'{did_you_mean(joint, joint_names())}")
+        return value
+
+
+class GripSpec(Table):
+    """How a hand holds a prop: it slips out above `force` [N]; `softness` [s] is how fast a difference of speed is taken up."""
+
+    force: Positive | None = None
+    softness: float = Field(default=0.0, ge=0, le=0.5)
+
+
+class PropSpec(Table):
+    """A thing. size: box [x, y, z]; sphere [radius]; capsule and cylinder [radius, length]; chain [thickness / 2, length];
+    pendulum [radius of its bob, length from the joint to the bob's middle].
+
+    at: its middle, or the upper end of a chain or pendulum; what is joined to a hand at the start needs none.
+    unknown: the controller does not know that it hangs on a hand.
+    """
+
+    shape: Literal["box", "sphere", "capsule", "cylinder", "chain", "pendulum"]
+    size: tuple[Annotated[float, Field(gt=0, le=20)], ...]
+    mass: float = Field(default=1.0, gt=0, le=10_000)
+    friction: float = Field(default=0.8, ge=0, le=10)
+    at: tuple[Finite, Finite, Finite] | None = None
+    turn: tuple[Finite, Finite, Finite] = (0.0, 0.0, 0.0)
+    fixed: bool = False
+    velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)  # [m/s] at the start: thrown
+    catchable: bool = False  # palms touch it
+    grip: GripSpec = GripSpec()
+    links: int | None = Field(default=None, ge=2, le=64)  # chain; 12 when not said
+    damping: float | None = Field(default=None, ge=0, le=100)  # [N m s] of a chain's or pendulum's joints
+    unknown: bool = False
+    colour: tuple[Share, Share, Share] | None = None
+
+    @model_validator(mode="after")
+    def _size_fits(self) -> "PropSpec":
+        count = {"box": 3, "sphere": 1}.get(self.shape, 2)
+        if len(self.size) != count:
+            raise ValueError(f"a {self.shape} needs {count} numbers in size, {len(self.size)} were given")
+        if self.links is not None and self.shape != "chain":
+            raise ValueError(f"links are for a chain, not for a {self.shape}")
+        if self.damping is not None and self.shape not in ("chain", "pendulum"):
+            raise ValueError(f"damping is for a chain or a pendulum, not for a {self.shape}")
+        if self.shape == "pendulum" and self.size[1] <= self.size[0]:
+            raise ValueError("size: a pendulum must be longer than its bob's radius")
+        if self.fixed and any(self.velocity):
+            raise ValueError("velocity is for a prop that can move, and this one is fixed")
+        return self
+
+
+Newtons = Annotated[float, Field(ge=-1e6, le=1e6)]
+
+
+class TugSpec(Table):
+    """A scripted mouse: a force [N], world axes, that pulls at a point `at` of a body (in its frame) along a path of time.
+
+    path: rows [time, fx, fy, fz], joined by a smooth curve; no force before the first and after the last row.
+    """
+
+    body: str
+    at: Vector = (0.0, 0.0, 0.0)
+    path: tuple[tuple[Finite, Newtons, Newtons, Newtons], ...]
+
+    @model_validator(mode="after")
+    def _times_increase(self) -> "TugSpec":
+        times = [row[0] for row in self.path]
+        if len(times) < 2 or any(b <= a for a, b in itertools.pairwise(times)):
+            raise ValueError("path needs two or more rows [time, fx, fy, fz], times increasing")
+        return self
+
+
+class CameraSpec(Table):
+    """Where renders look from: azimuth from the character's front, elevation [deg], distance and point looked at [m]."""
+
+    azimuth: Finite = 38.0
+    elevation: Finite = -9.0
+    distance: Positive = 3.9
+    at: tuple[Finite, Finite, Finite] = (0.25, 0.0, 0.85)
