@@ -5,8 +5,9 @@ pose jumps (by 43 degrees in a lift), so frames are blended by how near they are
 which finds the same frames as a look at all of them.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import mujoco
 import numpy as np
@@ -17,6 +18,7 @@ from manikin.characters.catalog import REFERENCE_HEIGHT
 from manikin.clips.clip import Clip
 from manikin.compiled import kernel
 from manikin.physics.world import World
+from manikin.tasks.laws import Ways
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,6 +31,7 @@ HAND_WEIGHT = 10.0
 LONG = 1000
 # frames that weigh less than this in a blend are left out, and how many widths away that is
 NEGLIGIBLE = 1e-6
+NOWHERE: Ways = MappingProxyType({})
 WIDTHS = float(np.sqrt(-2.0 * np.log(NEGLIGIBLE)))
 
 
@@ -37,19 +40,27 @@ def _markers(xpos: Array, xmat: Array, bodies: Ints, weights: Array, length: flo
     """Markers (3 n, 3) with their weighted horizontal mean taken out."""
     n = bodies.shape[0]
     out = np.empty((3 * n, 3))
-    mx, my, total = 0.0, 0.0, 0.0
     for i in range(n):
         b = bodies[i]
         for a in range(3):
             for k in range(3):
                 out[3 * i + a, k] = xpos[b, k] + length * xmat[b, 3 * k + a]
-            mx += weights[i] * out[3 * i + a, 0]
-            my += weights[i] * out[3 * i + a, 1]
-            total += weights[i]
-    for r in range(3 * n):
-        out[r, 0] -= mx / total
-        out[r, 1] -= my / total
+    _centre(out, weights)
     return out
+
+
+@kernel
+def _centre(markers: Array, weights: Array) -> None:
+    """Take the weighted horizontal mean out of markers (3 n, 3), in place."""
+    mx, my, total = 0.0, 0.0, 0.0
+    for r in range(markers.shape[0]):
+        w = weights[r // 3]
+        mx += w * markers[r, 0]
+        my += w * markers[r, 1]
+        total += w
+    for r in range(markers.shape[0]):
+        markers[r, 0] -= mx / total
+        markers[r, 1] -= my / total
 
 
 @kernel
@@ -166,6 +177,8 @@ class NearestPose:
     markers: Array  # (T, 3 n, 3)
     motions: Array  # (T, 3 k): angles, rates, accelerations in the order the posture measures them
     index: PoseIndex | None = None
+    # places in `bodies` of what a body takes along when it is thought ahead: itself, and a hand its forearm
+    along: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def distances(self, world: World) -> Array:
         """Distance [m] (T,) of the present pose from each frame."""
@@ -178,17 +191,22 @@ class NearestPose:
         distance = self.distances(world)
         return int(distance.argmin()), float(distance.min())
 
-    def pose(self, world: World) -> Array:
-        """Angles (k,) [rad], blended from the frames near the present pose."""
-        return self._blended(world, self.motions.shape[1] // 3)
+    def pose(self, world: World, ways: Ways = NOWHERE) -> Array:
+        """Angles (k,) [rad], blended from the frames near the present pose, with some bodies thought ahead."""
+        return self._blended(world, ways, self.motions.shape[1] // 3)
 
-    def motion(self, world: World) -> tuple[Array, Array, Array]:
+    def motion(self, world: World, ways: Ways = NOWHERE) -> tuple[Array, Array, Array]:
         """Angles (k,) [rad] with the rates [rad/s] and accelerations [rad/s^2] that the same frames had in the clip."""
-        angles, rates, accelerations = self._blended(world, self.motions.shape[1]).reshape(3, -1)
+        angles, rates, accelerations = self._blended(world, ways, self.motions.shape[1]).reshape(3, -1)
         return angles, rates, accelerations
 
-    def _blended(self, world: World, columns: int) -> Array:
+    def _blended(self, world: World, ways: Ways, columns: int) -> Array:
         now = self.markers_of(world)
+        if ways:
+            for body, way in ways.items():
+                for i in self.along.get(body, ()):
+                    now[3 * i : 3 * i + 3] += way
+            _centre(now, self.weights)
         if self.index is None:
             frames = np.arange(len(self.markers))
             distance = _distances(self.markers, frames, now, self.weights)
@@ -231,7 +249,11 @@ def nearest_pose(
         markers[t] = _markers(trial.data.xpos, trial.data.xmat, numbers, weights, length)
     motions = with_rates(angles[:, [joints.index(j) for j in wanted]], clip.fps)
     index = PoseIndex(markers, weights) if len(angles) > LONG else None
-    return NearestPose(numbers, weights, length, markers, motions, index)
+    place = {int(b): i for i, b in enumerate(numbers)}
+    # a hand takes its forearm along
+    taken = {b: int(world.model.body_parentid[b]) for b, w in zip(place, weights) if w == HAND_WEIGHT}
+    along = {b: (i, place[taken[b]]) if taken.get(b) in taken else (i,) for b, i in place.items()}
+    return NearestPose(numbers, weights, length, markers, motions, index, along)
 
 
 def with_rates(angles: Array, fps: float) -> Array:

@@ -12,7 +12,9 @@ from manikin.scenes.build_steps import build_script
 from manikin.scenes.build_tasks import build_task, build_tug
 from manikin.scenes.build_world import build_world
 from manikin.scenes.scene import Scene
+from manikin.tasks.laws import Nearest
 from manikin.tasks.limits import JointLimits
+from manikin.tasks.measures import Points
 
 
 def scene_text(scene: Scene) -> str:
@@ -24,6 +26,9 @@ def build_run(scene: Scene, record: bool = True) -> Run:
     """Everything needed to run a scene, at its first moment."""
     world, actors = build_world(scene)
     tasks = [build_task(Here(scene, world, actors, f"tasks.{name}"), name, spec) for name, spec in scene.tasks.items()]
+    for task in tasks:
+        if isinstance(task.law, Nearest):
+            task.law.leaders = tuple(t for t in tasks if isinstance(t.measure, Points))
     script = build_script(scene, world, actors, tasks)
     controller = Prioritized(
         soft=scene.control.soft,

@@ -85,7 +85,7 @@ def _law(here: Here, actor: Actor, spec: TaskSpec) -> Law:
     joints = character.joints if names is None else tuple(character.prefix + n for n in names)
     # joints that a posture leaves out must still be posed to compare poses: search with all, keep some
     source = nearest_pose(clip, here.world, character.prefix, character.bodies, character.joints, joints, character.height)
-    return Nearest(source, spec.frequency, spec.smoothing, feed=spec.feed)
+    return Nearest(source, spec.frequency, spec.smoothing, ahead=spec.ahead, feed=spec.feed)
 
 
 def settings(here: Here, task: Task, spec: TaskSpec, tune: TuneSpec) -> dict[str, float]:
@@ -97,7 +97,7 @@ def settings(here: Here, task: Task, spec: TaskSpec, tune: TuneSpec) -> dict[str
         if key == "max_force" and spec.measure not in ("point", "com"):
             raise here.wrong(f"tune.{task.name}.{key}", "is for measures 'point' and 'com'")
         if key != "max_force" and not hasattr(task.law, key):
-            known = [k for k in ("frequency", "smoothing", "reach") if hasattr(task.law, k)]
+            known = [k for k in ("frequency", "smoothing", "reach", "ahead") if hasattr(task.law, k)]
             raise here.wrong(f"tune.{task.name}.{key}", f"law '{spec.law}' has no such setting (allowed: {', '.join(known)})")
     return out
 

@@ -107,6 +107,7 @@ class TaskSpec(Table):
     reach: Positive | None = None  # metres, or degrees for turning measures
     seconds: Positive = 1.0  # law reach: how long it takes
     clip: str | None = None  # law nearest: another clip than the character's
+    ahead: float = Field(default=0.25, ge=0, le=1)  # law nearest: metres that the hands are thought ahead on their way
     feed: bool = False  # law nearest: ask for the velocity and acceleration of the matched frames too
     goal: GoalSpec | None = None
     priority: int = Field(default=0, ge=0, le=99)
@@ -172,11 +173,12 @@ class WhenSpec(Table):
 
 
 class TuneSpec(Table):
-    """New settings for a task's law: frequency [Hz], smoothing [s], reach [m or deg], and its max_force [N]."""
+    """New settings for a task's law: frequency [Hz], smoothing [s], reach [m or deg], ahead [m], and its max_force [N]."""
 
     frequency: float | None = Field(default=None, gt=0, le=50)
     smoothing: float | None = Field(default=None, ge=0, le=10)
     reach: Positive | None = None
+    ahead: float | None = Field(default=None, ge=0, le=1)
     max_force: Positive | None = None
 
 

@@ -4,7 +4,8 @@ Gains are frequencies [Hz]: k = (2 pi f)^2, critically damped. Laws hold the lit
 start of a reach), so copy them with their task.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -29,13 +30,27 @@ class Command(NamedTuple):
     error: float
 
 
+# how far [m] bodies, by number, are thought ahead of where they are
+Ways = Mapping[int, Array]
+
+
 class PoseSource(Protocol):
     """Anything that proposes joint angles for the present state: a clip searched for its nearest pose."""
 
-    def pose(self, world: World) -> Array: ...
+    def pose(self, world: World, ways: Ways) -> Array: ...
 
-    def motion(self, world: World) -> tuple[Array, Array, Array]:
+    def motion(self, world: World, ways: Ways) -> tuple[Array, Array, Array]:
         """Angles [rad] with the rates [rad/s] and accelerations [rad/s^2] they had in the clip."""
+        ...
+
+
+class Leader(Protocol):
+    """A task that brings points somewhere, while it is on and has a goal."""
+
+    active: bool
+
+    def ways(self, world: World) -> Ways:
+        """How far each point's body is from its goal."""
         ...
 
 
@@ -237,6 +252,9 @@ class Nearest:
     smoothing: half-life [s] of the filter on nearest poses; ease: the same on given poses, which may be far away.
     lead: share of the moving pose's speed that is asked for as well.
     every: seconds between two searches.
+    ahead, leaders: the hands are thought up to this far [m] ahead, towards the goals of the tasks that lead them. People
+    bend when they mean to reach down, not when the arms are stretched: then a nearly straight body could as well give way
+    backwards. A new thought comes gently (half-life `mull`).
     feed: ask for the velocity and acceleration that the matched frames had in the clip, in place of `lead` (section 6).
     """
 
@@ -246,7 +264,11 @@ class Nearest:
     ease: float = 0.45
     lead: float = 0.7
     every: float = 0.008
+    ahead: float = 0.0
+    mull: float = 0.15
     feed: bool = False
+    leaders: tuple[Leader, ...] = ()
+    thoughts: dict[int, tuple[Array, Array]] = field(default_factory=dict)  # body -> way that is thought ahead, its speed
     found: Array | None = None
     fed: tuple[Array, Array] | None = None  # rates and accelerations of what was found
     found_at: float = -1.0
@@ -275,10 +297,23 @@ class Nearest:
 
     def _search(self, world: World) -> Array:
         if self.found is None or not 0 <= world.time - self.found_at < self.every - 1e-9:
+            ways = self._ways(world, min(world.time - self.found_at, self.every)) if self.ahead > 0 or self.thoughts else {}
             self.found_at = world.time
             if self.feed:
-                self.found, *fed = self.source.motion(world)
+                self.found, *fed = self.source.motion(world, ways)
                 self.fed = (fed[0], fed[1])
             else:
-                self.found = self.source.pose(world)
+                self.found = self.source.pose(world, ways)
         return self.found
+
+    def _ways(self, world: World, dt: float) -> Ways:
+        wanted: dict[int, Array] = {}
+        for leader in self.leaders:
+            if leader.active and self.ahead > 0:
+                wanted |= {body: saturate(way, self.ahead, 3) for body, way in leader.ways(world).items()}
+        nothing = np.zeros(3)
+        self.thoughts = {
+            body: spring_to(*self.thoughts.get(body, (nothing, nothing)), wanted.get(body, nothing), self.mull, dt)
+            for body in self.thoughts.keys() | wanted.keys()
+        }
+        return {body: way for body, (way, _) in self.thoughts.items()}

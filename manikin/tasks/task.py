@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from manikin.physics.world import World
 from manikin.tasks.goals import Goal
-from manikin.tasks.laws import Law
-from manikin.tasks.measures import Measure, Measured
+from manikin.tasks.laws import Law, Ways
+from manikin.tasks.measures import Measure, Measured, Points
 
 Array = NDArray[np.float64]
 
@@ -54,3 +54,11 @@ class Task:
         command = self.law.command(world, self.measure, now, aim, dt)
         self.error = command.error
         return command.acceleration
+
+    def ways(self, world: World) -> Ways:
+        """For a task of points with a goal: body -> the way [m] (3,) that its point has still to go."""
+        if self.goal is None or not isinstance(self.measure, Points):
+            return {}
+        now, aim = self.measure.evaluate(world.dynamics()), self.goal.at(world, False)
+        left = (aim.value - now.value).reshape(-1, 3)
+        return {int(body): way for body, way in zip(self.measure.bodies, left)}

@@ -67,6 +67,23 @@ def test_blend_is_smooth_where_raw_nearest_jumps(searched):
     assert np.abs(np.diff(poses, axis=0)).max() < 0.5 * np.abs(np.diff(raw, axis=0)).max()
 
 
+def test_a_hand_that_is_thought_ahead_finds_the_pose_that_reaches_there(searched):
+    """Standing, with the hands meant to go down: the clip's poses that go down, whichever way the figure faces."""
+    w, clip, character, source = searched
+    knee = character.joints.index("shank_l_flexion")
+    down = {w.body(f"hand_{side}"): np.array([0.0, 0.0, -0.25]) for side in "lr"}
+    bent = []
+    for yaw in (0.0, 2.0):
+        put(w, clip, 0, yaw)
+        assert np.rad2deg(source.pose(w)[knee]) < 15
+        # what is no part of the figure leads nobody
+        assert np.abs(source.pose(w, {0: np.ones(3)}) - source.pose(w)).max() < 1e-9
+        bent.append(np.rad2deg(source.pose(w, down)[knee]))
+        assert np.abs(source.motion(w, down)[0] - source.pose(w, down)).max() < 1e-12
+    assert bent[0] > 30
+    assert bent[1] == pytest.approx(bent[0], abs=1e-6)
+
+
 def test_keyframed_clip_plants_the_feet():
     character = human(skin=False)
     w = World(stage("clip", [character], {}))

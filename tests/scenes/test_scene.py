@@ -156,7 +156,7 @@ def test_changes_reach_lists_by_number_and_by_name() -> None:
     by_name = {s.name: s for s in scene.steps}
     assert by_name["lift"].timeout == 2.0
     assert scene.steps[0].timeout == 1.0
-    assert scene.props["box"].at == (0.45, 0.0, 0.2)
+    assert scene.props["box"].at == (0.46, 0.0, 0.2)
     with pytest.raises(SceneError, match=r"steps\.99\.timeout: no entry '99'"):
         load_scene("lift", {"steps.99.timeout": 1.0})
     with pytest.raises(SceneError, match="plain value"):

@@ -126,8 +126,9 @@ class OnePose:
     def __init__(self) -> None:
         self.asked = 0
 
-    def pose(self, world) -> np.ndarray:
+    def pose(self, world, ways) -> np.ndarray:
         self.asked += 1
+        self.ways = ways
         return np.array([0.5, -0.5])
 
 
@@ -155,3 +156,34 @@ def test_blocks_are_measured_and_shortened_one_by_one():
     error = np.array([3.0, 4.0, 0.0, 0.1, 0.0, 0.0])
     assert distance(error, 3) == pytest.approx(5.0)
     assert np.allclose(saturate(error, 1.0, 3), [0.6, 0.8, 0.0, 0.1, 0.0, 0.0])
+
+
+class Reaching:
+    active = True
+
+    def ways(self, world) -> dict[int, np.ndarray]:
+        return {4: np.array([0.0, 0.0, -0.7])}
+
+
+def test_hands_are_thought_ahead_gently_and_not_too_far():
+    measure, source, clock = Posture(np.array([0]), np.array([0])), OnePose(), Clock()
+    leader = Reaching()
+    law = Nearest(source, ahead=0.2, leaders=(leader,))
+    now = Measured(np.zeros(2), np.zeros(2), None, None)
+    thought = []
+    for _ in range(1000):
+        law.command(clock, measure, now, None, 0.002)
+        thought.append(source.ways[4])
+        clock.time += 0.002
+    way = np.array(thought)
+    assert np.linalg.norm(way[0]) < 1e-3
+    assert np.linalg.norm(np.diff(way, axis=0), axis=1).max() < 0.01
+    assert way[-1] == pytest.approx([0.0, 0.0, -0.2], abs=1e-4)
+    # a leader that is switched off is forgotten as gently
+    leader.active = False
+    law.command(clock, measure, now, None, 0.002)
+    assert np.linalg.norm(source.ways[4]) > 0.19
+    for _ in range(1000):
+        clock.time += 0.002
+        law.command(clock, measure, now, None, 0.002)
+    assert np.linalg.norm(source.ways[4]) < 1e-3
