@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import butter, sosfiltfilt
 
 from manikin.clips.source import runs
 
@@ -66,6 +65,9 @@ def calm(values: Array, fps: float) -> Array:
     """Zero-phase low-pass along the first axis; as it is when there are too few frames for that."""
     if fps <= 2.5 * _CUT or len(values) < 24:
         return values
+    # half of the time a run takes to start, and only needed for motion from files
+    from scipy.signal import butter, sosfiltfilt
+
     return np.asarray(sosfiltfilt(butter(2, _CUT / (fps / 2), output="sos"), values, axis=0))
 
 

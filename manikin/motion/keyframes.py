@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import PchipInterpolator
 
 from manikin.characters.catalog import Character
 from manikin.clips.clip import Clip
@@ -68,6 +67,9 @@ def make_clip(world: World, character: Character, keys: Sequence[Key], fps: floa
     solved = [_solve_key(world, character, joints, k, stance) for k in keys]
     times = np.array([k.time for k in keys])
     frames = np.arange(round(times[-1] * fps) + 1) / fps
+    # slow to load, and only needed where clips are made
+    from scipy.interpolate import PchipInterpolator
+
     angles = PchipInterpolator(times, np.array([a for a, _ in solved]))(frames)
     pitch = PchipInterpolator(times, np.array([p for _, p in solved]))(frames)
     # where every key says where the weight is, the frames between them carry it there too
