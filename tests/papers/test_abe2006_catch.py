@@ -7,7 +7,7 @@ import pytest
 
 import manikin as mk
 from manikin.papers.abe2006.catch import TOUCH, catch_one, random_balls
-from manikin.papers.abe2006.look import events, momentum_exchange
+from manikin.papers.abe2006.look import events, momentum_exchange, sites
 from manikin.physics.attach import GAP, palm_gap, touches
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import load_scene
@@ -25,6 +25,8 @@ def test_random_balls_are_caught_by_the_palm(ball):
     assert catch.held, catch.trouble
     assert abs(catch.gap) <= TOUCH
     assert catch.deepest <= TOUCH
+    # and it is brought back to where it was caught
+    assert catch.back < 0.02
 
 
 def test_a_hand_holds_only_what_its_palm_touches():
@@ -66,7 +68,13 @@ def test_momentum_changes_by_the_impulse_from_outside():
 
 def test_heavier_balls_push_the_hand_further():
     """Force limits make the hand give way: up to 5 kg."""
-    far = [mk.run(load_scene("catch", {"props.ball.mass": m})).report["hand_displacement"] for m in (0.2, 1.0, 2.5, 5.0)]
+    far = []
+    for mass in (0.2, 1.0, 2.5, 5.0):
+        take = mk.run(load_scene("catch", {"props.ball.mass": mass}))
+        after = sites(take.recording, ["hand_r"], every=1)[take.recording.time >= events(take)["caught"], 0]
+        far.append(np.linalg.norm(after - after[0], axis=1).max())
+        # the ball itself goes as far, and comes back
+        assert take.report["ball_displacement"] == pytest.approx(far[-1], rel=0.35)
     assert (np.diff(far) > 0).all(), far
 
 

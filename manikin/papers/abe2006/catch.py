@@ -113,6 +113,7 @@ def catch_one(changes: dict[str, Any], wait: float = 1.0) -> Catch:
     seen: dict[str, Any] = dict.fromkeys(("gap", "waiting", "along", "given", "back", "hand"), nan) | {"arm": (nan,) * len(ARM)}
     deepest, caught, trouble = 0.0, float("inf"), ""
     tasks = {t.name: t for t in run.tasks}
+    ball, hand = world.body(BALL), world.site(HAND)
     try:
         while not run.script.done and world.time < caught + wait and world.time < 5.0:
             before = _began(run)
@@ -123,16 +124,16 @@ def catch_one(changes: dict[str, Any], wait: float = 1.0) -> Catch:
                 if step == "match":
                     seen["waiting"] = tasks["wait"].error
                 if step == "caught":
-                    caught, place = world.time, world.data.xpos[world.body(BALL)].copy()
+                    caught, place, palm = world.time, world.data.xpos[ball].copy(), world.data.site_xpos[hand].copy()
                     seen |= {"gap": gap, "along": _along(world), "arm": _arm(world), "given": 0.0}
             if world.time > caught:
-                seen["back"] = float(np.linalg.norm(world.data.xpos[world.body(BALL)] - place))
+                seen["back"] = float(np.linalg.norm(world.data.xpos[ball] - place))
                 seen["given"] = max(seen["given"], seen["back"])
-                seen["hand"] = tasks["back"].error
+                seen["hand"] = float(np.linalg.norm(world.data.site_xpos[hand] - palm))
     except Diverged as error:
         trouble = str(error)
     late = world.time >= caught + wait - 2 * world.timestep
-    held = not trouble and late and world.body(BALL) in world.held
+    held = not trouble and late and ball in world.held
     upright = not trouble and float(world.data.xpos[world.body("pelvis"), 2]) > 0.75
     return Catch(held, deepest=deepest, upright=upright, trouble=trouble, **seen)
 
