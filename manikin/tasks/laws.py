@@ -297,7 +297,9 @@ class Nearest:
 
     def _search(self, world: World) -> Array:
         if self.found is None or not 0 <= world.time - self.found_at < self.every - 1e-9:
-            ways = self._ways(world, min(world.time - self.found_at, self.every)) if self.ahead > 0 or self.thoughts else {}
+            # time may have gone back: then nothing is mulled over
+            since = min(max(world.time - self.found_at, 0.0), self.every)
+            ways = self._ways(world, since) if self.ahead > 0 or self.thoughts else {}
             self.found_at = world.time
             if self.feed:
                 self.found, *fed = self.source.motion(world, ways)
