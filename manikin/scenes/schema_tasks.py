@@ -186,7 +186,8 @@ class StepSpec(Table):
     """One step of the script: when it begins, and what it changes.
 
     goals: new goals of tasks (which switches them on). tune: new settings of their laws. grasp: {hand = prop}.
-    timeout: if the NEXT step has not begun after so many seconds, the job has failed and the script jumps to `otherwise`.
+    timeout: if the NEXT step has not begun after so many seconds, the job has failed and the script jumps to `otherwise`;
+    so it does when a grip breaks and there is one.
     """
 
     name: str = Field(min_length=1)

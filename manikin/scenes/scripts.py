@@ -37,6 +37,7 @@ class Steps:
     # what the report shall say of catches and throws
     facts: dict[str, bool | float | None] = field(default_factory=dict)
     flight: Throw | None = None
+    slipped: bool = False  # a grip broke since the last update
 
     def __post_init__(self) -> None:
         conditions = [s.spec.when for s in self.steps if not isinstance(s.spec.when, str)]
@@ -46,7 +47,8 @@ class Steps:
             self.facts |= {"release_speed_error": None, "landing_error": None}
 
     def lost(self, hand: str, world: World) -> None:
-        """A grip broke: what was caught is not any more."""
+        """A grip broke: what was caught is not any more, and there may be a step for that."""
+        self.slipped = True
         self.failed = self.failed or f"{hand} lost its grip at {world.time:.2f} s"
         if "caught" in self.facts:
             self.facts["caught"] = False
@@ -59,7 +61,7 @@ class Steps:
             if following is not None and self._due(world, tasks, self.steps[following]):
                 self._note(self.steps[following].spec, tasks, world)
                 self._begin(following, world, tasks)
-            elif self._late(world):
+            elif self._late(world) or self._empty_handed():
                 self._give_up(world, tasks)
             else:
                 break
@@ -105,6 +107,11 @@ class Steps:
             return False
         timeout = self.steps[self.position].spec.timeout
         return timeout is not None and world.time - self.since > timeout
+
+    def _empty_handed(self) -> bool:
+        """Whether a grip broke in a step that says what to do then."""
+        slipped, self.slipped = self.slipped, False
+        return slipped and self.position >= 0 and self.steps[self.position].spec.otherwise is not None
 
     def _give_up(self, world: World, tasks: Sequence[Task]) -> None:
         spec = self.steps[self.position].spec

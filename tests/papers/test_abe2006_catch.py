@@ -96,6 +96,9 @@ def test_a_weak_grip_breaks():
     assert take.report["caught"] is False
     assert "hand_r lost its grip" in take.report["reason"]
     assert "hand_r lost its grip" in events(take)
+    # nothing is left to bring back, and the script knows
+    assert "missed" in events(take)
+    assert not take.recording.tasks["back"]["active"][-1]
 
 
 THINGS = {
