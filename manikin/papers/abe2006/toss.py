@@ -256,7 +256,7 @@ CLAIMS = (
         SOURCE,
         "",
         "%",
-        "`toss` with up to 20 kg: release error of the heaviest that is thrown; the last is over twice as far off as the first, or dropped; none diverges",
+        "`toss` with up to 20 kg: release error of the heaviest that is thrown; 20 kg is twice as far off as 0.5 kg or dropped",
         heavy,
     ),
     Claim(
