@@ -1,0 +1,1 @@
+"""The studio: a local page where you grab the character."""
