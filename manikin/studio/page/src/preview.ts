@@ -1,0 +1,158 @@
+// What will happen: fading paths and translucent poses of the next second, for the held input or for a fan of five.
+
+import { BufferGeometry, Float32BufferAttribute, Group, Line, LineBasicMaterial, Vector3 } from "three";
+import { toView } from "./axes";
+import type { Figure } from "./figure";
+import { GOAL, Label } from "./marks";
+import type { PreviewPathsMessage } from "./messages";
+import type { Studio } from "./studio";
+import type { Viewport } from "./viewport";
+
+// the held input, then the five of a fan
+const COLOURS: Record<number, string> = { [-1]: GOAL, 0: "#7a5cc4", 1: "#2f8f9d", 2: GOAL, 3: "#3c8d4f", 4: "#b0568f" };
+// how near to a path a click must be [CSS px]
+const REACH = 14;
+
+class Shown {
+  readonly group = new Group();
+  readonly label: Label;
+  /** Points of all paths, in view axes: what a click can hit. */
+  readonly points: Vector3[] = [];
+  readonly end: Vector3 | undefined;
+  private readonly ghosts: Figure[] = [];
+
+  constructor(
+    readonly message: PreviewPathsMessage,
+    viewport: Viewport,
+    figure: Figure,
+    pool: Figure[],
+  ) {
+    const colour = COLOURS[message.choice] ?? GOAL;
+    this.label = new Label(viewport, "choice");
+    for (const path of message.paths) {
+      const points = path.points.map((p) => toView(p));
+      this.points.push(...points);
+      this.group.add(fadingLine(points, colour));
+      this.end ??= points.at(-1);
+    }
+    message.ghosts.forEach((ghost, k) => {
+      const strength = 0.3 * (1 - (0.7 * k) / Math.max(1, message.ghosts.length));
+      const copy = pool.pop() ?? figure.ghost(colour, strength);
+      copy.tint(colour, strength);
+      copy.pose(ghost.poses);
+      this.ghosts.push(copy);
+      this.group.add(copy.root);
+    });
+    viewport.scene.add(this.group);
+  }
+
+  remove(pool: Figure[]): void {
+    for (const child of this.group.children) if (child instanceof Line) child.geometry.dispose();
+    for (const ghost of this.ghosts) ghost.root.removeFromParent();
+    pool.push(...this.ghosts);
+    this.group.removeFromParent();
+    this.label.remove();
+  }
+}
+
+export class Previews {
+  figure: Figure | undefined;
+  private readonly shown = new Map<number, Shown>();
+  private pool: Figure[] = [];
+
+  constructor(
+    private readonly studio: Studio,
+    private readonly viewport: Viewport,
+  ) {
+    studio.on("preview_paths", (message) => this.show(message));
+    studio.on("model", () => this.clear());
+    studio.on("status", (status) => {
+      if (!status.preview) this.drop(-1);
+      if (status.playing && !this.isFresh(status.time)) this.clearFan();
+    });
+    viewport.beforeDraw.push(() => this.place());
+  }
+
+  get choices(): number[] {
+    return [...this.shown.keys()];
+  }
+
+  get fanned(): boolean {
+    return this.choices.some((c) => c >= 0);
+  }
+
+  fan(): void {
+    if (this.fanned) this.clearFan();
+    else this.studio.send({ kind: "fan" });
+  }
+
+  take(choice: number): void {
+    this.studio.send({ kind: "fan_take", choice });
+    this.clearFan();
+  }
+
+  /** A press near a path of the fan takes it. */
+  press(x: number, y: number): boolean {
+    if (!this.fanned) return false;
+    let best = { choice: -1, far: REACH };
+    for (const [choice, shown] of this.shown) {
+      if (choice < 0) continue;
+      for (const point of shown.points) {
+        const at = this.viewport.project(point);
+        const far = at ? Math.hypot(at.x - x, at.y - y) : Infinity;
+        if (far < best.far) best = { choice, far };
+      }
+    }
+    if (best.choice < 0) return false;
+    this.take(best.choice);
+    return true;
+  }
+
+  clearFan(): void {
+    for (const choice of this.choices) if (choice >= 0) this.drop(choice);
+  }
+
+  /** Another model: nothing that was drawn fits any more. */
+  clear(): void {
+    for (const choice of this.choices) this.drop(choice);
+    for (const ghost of this.pool) ghost.dispose();
+    this.pool = [];
+  }
+
+  private isFresh(time: number): boolean {
+    return [...this.shown].every(([choice, s]) => choice < 0 || time - s.message.start < 1);
+  }
+
+  private show(message: PreviewPathsMessage): void {
+    this.drop(message.choice);
+    if (!this.figure || message.paths.length + message.ghosts.length === 0) return;
+    this.shown.set(message.choice, new Shown(message, this.viewport, this.figure, this.pool));
+    this.viewport.invalidate();
+  }
+
+  private drop(choice: number): void {
+    const shown = this.shown.get(choice);
+    if (!shown) return;
+    shown.remove(this.pool);
+    this.shown.delete(choice);
+    this.viewport.invalidate();
+  }
+
+  private place(): void {
+    for (const [choice, shown] of this.shown) {
+      if (choice >= 0 && shown.end) shown.label.set(`${choice + 1} ${shown.message.label}`, shown.end);
+    }
+  }
+}
+
+/** A line that fades towards its end. */
+function fadingLine(points: Vector3[], colour: string): Line {
+  const geometry = new BufferGeometry().setFromPoints(points);
+  const material = new LineBasicMaterial({ color: colour, transparent: true, vertexColors: true, depthTest: false, toneMapped: false });
+  const fade = points.flatMap((_, k) => [1, 1, 1, 1 - (0.85 * k) / Math.max(1, points.length - 1)]);
+  geometry.setAttribute("color", new Float32BufferAttribute(fade, 4));
+  const line = new Line(geometry, material);
+  line.renderOrder = 4;
+  line.frustumCulled = false;
+  return line;
+}
