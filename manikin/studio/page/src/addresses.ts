@@ -41,6 +41,22 @@ export async function fetchScenes(): Promise<SceneCard[]> {
   return Array.isArray(body) ? body : body.scenes;
 }
 
+/** Whether the server lets this page in; a server that is away has not refused. */
+export async function isKnown(): Promise<boolean> {
+  try {
+    return ![401, 403].includes((await fetch(withToken("/api/takes"))).status);
+  } catch {
+    return true;
+  }
+}
+
+/** Give a recording (.npz) to the take folder. */
+export async function upload(file: File): Promise<void> {
+  const name = file.name.replace(/\.npz$/i, "");
+  const answer = await fetch(withToken(`/api/takes?name=${encodeURIComponent(name)}`), { method: "POST", body: file });
+  if (!answer.ok) throw new Error(await reason(answer));
+}
+
 export type ExportFormat = "glb" | "bvh" | "mp4" | "npz";
 
 export function exportAddress(take: string, format: ExportFormat): string {

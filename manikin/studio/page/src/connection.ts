@@ -1,6 +1,6 @@
 // The one connection to the server: text messages both ways, pose frames in; it comes back by itself when it is lost.
 
-import { socketAddress } from "./addresses";
+import { isKnown, socketAddress } from "./addresses";
 import { parseFrame, type PoseFrame } from "./frames";
 import type { ClientMessage, ServerMessage } from "./messages";
 
@@ -10,9 +10,6 @@ export interface Listener {
   /** state: open; waiting to try again, in so many seconds; or refused, and trying again is no use. */
   state(state: "open" | "waiting" | "refused", seconds: number): void;
 }
-
-// codes with which a server says that it does not want this page: policy, and "unauthorized" or "forbidden"
-const REFUSED = new Set([1008, 4401, 4403, 3000, 3003]);
 
 export class Connection {
   private socket: WebSocket | undefined;
@@ -39,16 +36,17 @@ export class Connection {
     const socket = new WebSocket(socketAddress());
     socket.binaryType = "arraybuffer";
     this.socket = socket;
-    socket.onopen = () => {
-      this.tries = 0;
-      this.listener.state("open", 0);
-    };
+    socket.onopen = () => this.listener.state("open", 0);
     socket.onmessage = (event: MessageEvent<string | ArrayBuffer>) => {
+      this.tries = 0;
       if (typeof event.data === "string") this.listener.message(JSON.parse(event.data) as ServerMessage);
       else this.listener.frame(parseFrame(event.data));
     };
-    socket.onclose = (event) => {
-      if (REFUSED.has(event.code)) return this.listener.state("refused", 0);
+    let opened = false;
+    socket.addEventListener("open", () => (opened = true));
+    socket.onclose = async () => {
+      // a browser does not say why a connection was refused
+      if (!opened && !(await isKnown())) return this.listener.state("refused", 0);
       const seconds = Math.min(8, 0.5 * 2 ** this.tries++);
       this.listener.state("waiting", seconds);
       window.setTimeout(() => this.connect(), 1000 * seconds);

@@ -7,7 +7,7 @@ import type { ContactWhy } from "./messages";
 import type { Viewport } from "./viewport";
 
 const UP = new Vector3(0, 1, 0);
-const CONE_HEIGHT = 0.09;
+const CONE_HEIGHT = 0.14;
 // forces below this are not worth an arrow [N]
 const LEAST = 1;
 
@@ -19,7 +19,7 @@ class Contact {
   constructor() {
     // a cone with its tip at the contact, open towards the second body
     const shape = new ConeGeometry(1, 1, 24, 1, true).rotateX(Math.PI).translate(0, 0.5, 0);
-    const paint = { color: CONTACT, transparent: true, opacity: 0.22, side: DoubleSide, depthWrite: false, toneMapped: false };
+    const paint = { color: CONTACT, transparent: true, opacity: 0.3, side: DoubleSide, depthWrite: false, toneMapped: false };
     this.cone = new Mesh(shape, new MeshBasicMaterial(paint));
     this.cone.renderOrder = 3;
     this.group.add(this.cone, this.arrow.group);

@@ -8,6 +8,7 @@ import {
   type Material,
   Matrix4,
   Mesh,
+  MeshBasicMaterial,
   MeshStandardMaterial,
   type Object3D,
   Quaternion,
@@ -76,13 +77,21 @@ export class Figure {
   /** The same figure, translucent, without a shadow. */
   ghost(colour: string, opacity: number): Figure {
     const root = clone(this.root) as Group;
-    const veil = new MeshStandardMaterial({ color: colour, roughness: 0.6, transparent: true, opacity, depthWrite: false });
-    root.traverse((node) => {
-      if (!(node instanceof Mesh)) return;
-      node.material = veil;
-      node.castShadow = node.receiveShadow = false;
-      node.renderOrder = 1;
-    });
+    // depth first, so that a ghost shows its outside only; a little behind, so that the figure itself wins where they meet
+    const behind = { transparent: true, polygonOffset: true, polygonOffsetFactor: 1.5, polygonOffsetUnits: 6 };
+    const veil = new MeshStandardMaterial({ color: colour, roughness: 0.7, opacity, depthWrite: false, ...behind });
+    const depth = new MeshBasicMaterial({ colorWrite: false, ...behind });
+    const meshes: Mesh[] = [];
+    root.traverse((node) => node instanceof Mesh && meshes.push(node));
+    for (const mesh of meshes) {
+      mesh.castShadow = mesh.receiveShadow = false;
+      mesh.material = veil;
+      mesh.renderOrder = 2;
+      const first = mesh.clone(false);
+      first.material = depth;
+      first.renderOrder = 1;
+      mesh.parent?.add(first);
+    }
     const figure = new Figure(root, this.bodies);
     // what cannot move needs no ghost
     this.bodies.forEach((body, k) => {
@@ -95,8 +104,10 @@ export class Figure {
   tint(colour: string, opacity: number): void {
     this.root.traverse((node) => {
       if (!(node instanceof Mesh)) return;
-      (node.material as MeshStandardMaterial).color.set(colour);
-      (node.material as MeshStandardMaterial).opacity = opacity;
+      const material = node.material as Material;
+      if (!(material instanceof MeshStandardMaterial)) return;
+      material.color.set(colour);
+      material.opacity = opacity;
     });
   }
 

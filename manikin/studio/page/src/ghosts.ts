@@ -9,7 +9,7 @@ import type { Viewport } from "./viewport";
 export const GHOST_COLOURS = ["#7c93b8", "#b58ac0", "#7fae8d", "#c09a6b", "#9aa0a6"];
 
 export class Ghosts {
-  figure: Figure | undefined;
+  private figure: Figure | undefined;
   private readonly shown = new Map<number, Figure>();
 
   constructor(
@@ -21,11 +21,16 @@ export class Ghosts {
       const wanted = new Set(message.takes.map((take) => take.ghost));
       for (const number of this.numbers) if (!wanted.has(number)) this.drop(number);
     });
-    studio.on("model", () => this.numbers.forEach((number) => this.drop(number)));
   }
 
   get numbers(): number[] {
     return [...this.shown.keys()];
+  }
+
+  /** Another figure to make ghosts of. */
+  use(figure: Figure): void {
+    this.numbers.forEach((number) => this.drop(number));
+    this.figure = figure;
   }
 
   private pose(frame: PoseFrame): void {

@@ -18,6 +18,8 @@ interface Drag {
   goal: Vector3;
   turn: Quaternion;
   turned: boolean;
+  /** Held without a finger. */
+  pinned: boolean;
   x: number;
   y: number;
 }
@@ -40,6 +42,8 @@ export class Grab {
   pushing = false;
   /** Presses that are not for the figure: previews listen here first. */
   beforePick: ((x: number, y: number) => boolean) | undefined;
+  /** Whether what is held stays held without a finger on it, while a future is chosen. */
+  staysHeld: () => boolean = () => false;
   enabled = true;
   figure: Figure | undefined;
   sent = 0;
@@ -84,7 +88,7 @@ export class Grab {
   /** What lies under the pointer; undefined leaves the press to the camera. */
   pick(x: number, y: number, touch = false, push = false): Pick | undefined {
     const status = this.studio.status;
-    if (!push && status) {
+    if (!push && status && !status.seeking) {
       const reach = touch ? REACH.touch : REACH.mouse;
       const near = (place: Vector3) => {
         const at = this.viewport.project(place);
@@ -130,6 +134,10 @@ export class Grab {
   }
 
   private press(event: PointerEvent): void {
+    if (this.drag?.pinned) {
+      if (event.button !== 0 || this.beforePick?.(event.clientX, event.clientY)) return;
+      this.letGo();
+    }
     if (this.drag && event.pointerId !== this.drag.pointer) {
       // a second finger moves what is held in depth
       this.second = { pointer: event.pointerId, y: event.clientY };
@@ -152,6 +160,7 @@ export class Grab {
       goal: pick.place.clone(),
       turn: new Quaternion(),
       turned: false,
+      pinned: false,
       x: event.clientX,
       y: event.clientY,
     };
@@ -169,7 +178,7 @@ export class Grab {
       this.second.y = event.clientY;
       return;
     }
-    if (!this.drag || event.pointerId !== this.drag.pointer) return this.hover(event);
+    if (!this.drag || this.drag.pinned || event.pointerId !== this.drag.pointer) return this.hover(event);
     if (afterRaw && event.clientX === this.drag.x && event.clientY === this.drag.y) return;
     this.drag.x = event.clientX;
     this.drag.y = event.clientY;
@@ -217,7 +226,15 @@ export class Grab {
 
   private release(event: PointerEvent): void {
     if (this.second?.pointer === event.pointerId) this.second = undefined;
-    if (!this.drag || event.pointerId !== this.drag.pointer) return;
+    if (!this.drag || this.drag.pinned || event.pointerId !== this.drag.pointer) return;
+    if (this.staysHeld()) {
+      this.drag.pinned = true;
+      this.viewport.controls.enabled = true;
+    } else this.letGo();
+  }
+
+  letGo(): void {
+    if (!this.drag) return;
     this.studio.send({ kind: "release" });
     this.drop();
   }
@@ -238,7 +255,8 @@ export class Grab {
   }
 
   private drawMarks(): void {
-    const status = this.studio.status;
+    // they belong to the present
+    const status = this.studio.status?.seeking ? undefined : this.studio.status;
     const wanted = new Map<string, Vector3>();
     for (const m of status?.markers ?? []) if (m.active) wanted.set(`goal ${m.name}`, toView(m.place));
     for (const c of status?.handles ?? []) wanted.set(`com ${c.name}`, toView(c.place));
@@ -270,7 +288,7 @@ export class Grab {
     }
     const [point, goal] = [toView(held.point), toView(held.goal)];
     // the pointer is ahead of what the server has heard
-    if (this.drag) goal.copy(this.drag.goal);
+    if (this.drag && !this.drag.pinned) goal.copy(this.drag.goal);
     this.wanted.position.copy(goal);
     faceCamera(this.wanted, this.viewport);
     if (held.mode === "push") this.thread.hide();

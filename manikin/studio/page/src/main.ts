@@ -35,6 +35,7 @@ const timeline = new Timeline(studio);
 const why = new Why(studio);
 const theme = new Theme((colours) => viewport.colours(colours));
 grab.beforePick = (x, y) => previews.press(x, y);
+grab.staysHeld = () => previews.fanned;
 
 // --- the figure
 
@@ -54,7 +55,9 @@ async function loadFigure(model: ModelMessage): Promise<void> {
   if (turn !== loading) return next.dispose();
   figure?.dispose();
   figure?.disposeGeometry();
-  figure = grab.figure = previews.figure = ghosts.figure = next;
+  figure = grab.figure = next;
+  previews.use(next);
+  ghosts.use(next);
   viewport.add(next.root);
   if (studio.frame) next.pose(studio.frame.poses);
   shownScene = model.scene;
@@ -165,7 +168,7 @@ function showPanel(name: PanelName | undefined): void {
 }
 
 function askWhy(): void {
-  studio.send({ kind: "why", on: panel === "why" });
+  if (studio.model) studio.send({ kind: "why", on: panel === "why" });
   if (panel !== "why") contacts.set([]);
 }
 
@@ -205,6 +208,12 @@ const top = h(
   button("help", "Help (?)", () => help.toggle(), { class: "quiet round" }),
 );
 
+function escape(): void {
+  if (previews.fanned) previews.endFan();
+  else if (grab.dragging) grab.letGo();
+  else gallery.hide();
+}
+
 const shortcuts: Shortcut[] = [
   { keys: ["Space"], what: "Play, pause", run: () => studio.togglePlay() },
   { keys: ["."], what: "One step", run: () => transport.step(), repeats: true },
@@ -229,7 +238,7 @@ const shortcuts: Shortcut[] = [
 ];
 const hidden: Shortcut[] = [
   ...[1, 0.5, 0.25, 0.125].map((factor, k) => ({ keys: [String(k + 1)], what: "", run: () => void studio.send({ kind: "speed", factor }) })),
-  { keys: ["Esc"], what: "", run: () => (previews.fanned ? previews.clearFan() : gallery.hide()) },
+  { keys: ["Esc"], what: "", run: escape },
 ];
 const help = new Help(shortcuts);
 // the rows without an action of their own come last, so that the hidden ones are found
@@ -256,7 +265,7 @@ studio.on("model", (model) => {
 });
 
 studio.on("status", (status) => {
-  stepChip.hidden = !status.step;
+  stepChip.hidden = !status.step || status.seeking;
   setText(stepChip, status.step.replaceAll("_", " "));
   outcome.classList.toggle("bad", status.diverged || (!status.ok && !!status.reason && !status.playing));
   setText(outcome, status.diverged ? "Physics broke off: press R, or look back and try again." : status.reason);

@@ -56,8 +56,11 @@ class Shown {
 }
 
 export class Previews {
-  figure: Figure | undefined;
+  private figure: Figure | undefined;
   private readonly shown = new Map<number, Shown>();
+  /** A fan was asked for and is not over: until then what is held stays held. */
+  private choosing = false;
+  private wasPlaying = false;
   private pool: Figure[] = [];
 
   constructor(
@@ -66,10 +69,9 @@ export class Previews {
   ) {
     studio.on("preview_paths", (message) => this.show(message));
     studio.on("model", () => this.clear());
-    studio.on("status", (status) => {
-      if (!status.preview) this.drop(-1);
-      if (status.playing && !this.isFresh(status.time)) this.clearFan();
-    });
+    studio.on("status", (status) => !status.preview && this.drop(-1));
+    studio.on("input", (input) => !input.held && this.clear());
+    studio.on("error", (error) => error.about === "fan" && this.endFan());
     viewport.beforeDraw.push(() => this.place());
   }
 
@@ -78,22 +80,27 @@ export class Previews {
   }
 
   get fanned(): boolean {
-    return this.choices.some((c) => c >= 0);
+    return this.choosing;
   }
 
+  /** Time stands still while there are five futures to choose from. */
   fan(): void {
-    if (this.fanned) this.clearFan();
-    else this.studio.send({ kind: "fan" });
+    if (this.choosing) return this.endFan();
+    this.choosing = true;
+    this.wasPlaying = this.studio.status?.playing ?? false;
+    if (this.wasPlaying) this.studio.send({ kind: "pause" });
+    this.studio.send({ kind: "fan" });
+    this.studio.say("Five futures: click one to take it, Esc for none.");
   }
 
   take(choice: number): void {
     this.studio.send({ kind: "fan_take", choice });
-    this.clearFan();
+    this.endFan();
   }
 
   /** A press near a path of the fan takes it. */
   press(x: number, y: number): boolean {
-    if (!this.fanned) return false;
+    if (!this.choosing) return false;
     let best = { choice: -1, far: REACH };
     for (const [choice, shown] of this.shown) {
       if (choice < 0) continue;
@@ -108,23 +115,29 @@ export class Previews {
     return true;
   }
 
-  clearFan(): void {
+  endFan(): void {
     for (const choice of this.choices) if (choice >= 0) this.drop(choice);
+    if (this.choosing && this.wasPlaying) this.studio.send({ kind: "play" });
+    this.choosing = this.wasPlaying = false;
   }
 
-  /** Another model: nothing that was drawn fits any more. */
-  clear(): void {
-    for (const choice of this.choices) this.drop(choice);
+  /** Another figure to make ghosts of. */
+  use(figure: Figure): void {
+    this.clear();
     for (const ghost of this.pool) ghost.dispose();
     this.pool = [];
+    this.figure = figure;
   }
 
-  private isFresh(time: number): boolean {
-    return [...this.shown].every(([choice, s]) => choice < 0 || time - s.message.start < 1);
+  /** What was drawn is not true any more. */
+  clear(): void {
+    for (const choice of this.choices) this.drop(choice);
+    this.choosing = this.wasPlaying = false;
   }
 
   private show(message: PreviewPathsMessage): void {
     this.drop(message.choice);
+    if (message.choice < 0 ? !this.studio.input?.held : !this.choosing) return;
     if (!this.figure || message.paths.length + message.ghosts.length === 0) return;
     this.shown.set(message.choice, new Shown(message, this.viewport, this.figure, this.pool));
     this.viewport.invalidate();

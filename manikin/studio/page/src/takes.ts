@@ -1,6 +1,6 @@
 // The takes: everything that happened since the studio began, and what earlier days left in the folder.
 
-import { exportAddress, type ExportFormat } from "./addresses";
+import { exportAddress, type ExportFormat, upload } from "./addresses";
 import { button, h, icon } from "./dom";
 import { GHOST_COLOURS } from "./ghosts";
 import type { TakeInfo } from "./messages";
@@ -21,7 +21,9 @@ export class Takes {
   private naming = "";
 
   constructor(private readonly studio: Studio) {
-    this.element = h("div", { class: "panel-body" }, this.list);
+    const file = h("input", { type: "file", accept: ".npz", hidden: true, onchange: () => void this.load(file) });
+    const load = button("open", "Load a recording (.npz) from this computer", () => file.click(), { text: "Load a recording" });
+    this.element = h("div", { class: "panel-body" }, this.list, h("div", { class: "row" }, load, file));
     studio.on("takes", () => this.draw());
     studio.on("model", () => this.draw());
     let take = "";
@@ -47,7 +49,9 @@ export class Takes {
 
   private draw(): void {
     const scene = this.studio.model?.scene ?? "";
-    const key = JSON.stringify([this.studio.takes, scene, this.present]);
+    // the one that grows is kept up to date by itself
+    const takes = this.studio.takes.map((take) => (take.live ? { ...take, seconds: 0 } : take));
+    const key = JSON.stringify([takes, scene, this.present]);
     if (this.naming || key === this.drawn) return;
     this.drawn = key;
     const here = this.studio.takes.filter((take) => take.scene === scene);
@@ -86,6 +90,18 @@ export class Takes {
         remove,
       ),
     );
+  }
+
+  private async load(field: HTMLInputElement): Promise<void> {
+    const file = field.files?.[0];
+    field.value = "";
+    if (!file) return;
+    try {
+      await upload(file);
+      this.studio.say(`Loaded ${file.name}`);
+    } catch (error) {
+      this.studio.say(error instanceof Error ? error.message : String(error), "error");
+    }
   }
 
   private exports(take: TakeInfo): HTMLElement {

@@ -9,8 +9,8 @@ export interface SceneColours {
 }
 
 const COLOURS: Record<"light" | "dark", SceneColours> = {
-  light: { sky: "#e3dfd9", floor: "#dbd4ca", grid: "#a99c8b", light: 1 },
-  dark: { sky: "#1d1b1a", floor: "#2b2825", grid: "#5d554c", light: 0.82 },
+  light: { sky: "#e4e0da", floor: "#cfc9c1", grid: "#a99c8b", light: 1 },
+  dark: { sky: "#2a2724", floor: "#433f3b", grid: "#7d7367", light: 0.8 },
 };
 
 const KEY = "manikin-theme";

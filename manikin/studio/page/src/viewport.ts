@@ -1,7 +1,6 @@
 // The picture: light, ground, camera. It draws only when something changed.
 
 import {
-  ACESFilmicToneMapping,
   Color,
   DirectionalLight,
   Fog,
@@ -9,7 +8,8 @@ import {
   HemisphereLight,
   Mesh,
   MeshStandardMaterial,
-  PCFSoftShadowMap,
+  NeutralToneMapping,
+  PCFShadowMap,
   PerspectiveCamera,
   PlaneGeometry,
   Raycaster,
@@ -38,8 +38,8 @@ export class Viewport {
   readonly beforeDraw: ((seconds: number) => void)[] = [];
   drawn = 0;
   private readonly renderer: WebGLRenderer;
-  private readonly sun = new DirectionalLight("#fff3e2", 2.6);
-  private readonly hemisphere = new HemisphereLight("#fbf7f0", "#b8a48c", 1.35);
+  private readonly sun = new DirectionalLight("#fffaf3", 2.5);
+  private readonly hemisphere = new HemisphereLight("#fdfbf8", "#cbbfb0", 1.35);
   private readonly floor: Mesh<PlaneGeometry, MeshStandardMaterial>;
   private readonly grid: Mesh<PlaneGeometry, ShaderMaterial>;
   private dirty = true;
@@ -50,8 +50,8 @@ export class Viewport {
     this.element.append(this.canvas, this.labels);
     this.renderer = new WebGLRenderer({ canvas: this.canvas, antialias: true, powerPreference: "high-performance" });
     this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = PCFSoftShadowMap;
-    this.renderer.toneMapping = ACESFilmicToneMapping;
+    this.renderer.shadowMap.type = PCFShadowMap;
+    this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.toneMappingExposure = 1.0;
 
     firstPointer(this.canvas);
@@ -96,7 +96,7 @@ export class Viewport {
     (this.scene.fog as Fog).color = sky;
     this.floor.material.color = new Color(colours.floor);
     this.grid.material.uniforms.colour!.value = new Color(colours.grid);
-    this.sun.intensity = 2.6 * colours.light;
+    this.sun.intensity = 2.5 * colours.light;
     this.hemisphere.intensity = 1.35 * colours.light;
     this.invalidate();
   }

@@ -7,6 +7,7 @@ import type { Studio } from "./studio";
 
 // the joints that work hardest are enough
 const JOINTS = 8;
+const OURS: Record<string, string> = { studio_drag: "your drag", studio_turn: "your turning", studio_lean: "your lean" };
 
 export class Why {
   readonly element: HTMLElement;
@@ -50,7 +51,9 @@ export class Why {
   }
 
   private show(report: WhyReportMessage): void {
-    keep(this.rows, report.tasks, this.tasks, () => new TaskRow());
+    // what waits for a drag is no task until there is one
+    const tasks = report.tasks.filter((task) => task.active || !(task.name in OURS));
+    keep(this.rows, tasks, this.tasks, () => new TaskRow());
     const hardest = [...report.joints].sort((a, b) => b.share - a.share).slice(0, JOINTS);
     keep(this.bars, hardest, this.joints, () => new Bar());
     this.balance.replaceChildren(...report.balance.map(balanceDrawing));
@@ -95,7 +98,7 @@ class TaskRow {
 
   show(task: TaskWhy): void {
     setText(this.order, String(task.priority));
-    setText(this.name, task.name.startsWith("studio_") ? "your drag" : task.name.replaceAll("_", " "));
+    setText(this.name, taskName(task.name));
     setText(this.error, task.error === null ? "" : amount(task.error, task.unit));
     const share = task.limit ? task.force / task.limit : 0;
     this.bar.style.width = `${(100 * Math.min(1, share)).toFixed(1)}%`;
@@ -106,9 +109,13 @@ class TaskRow {
   }
 }
 
+function taskName(name: string): string {
+  return OURS[name] ?? name.replaceAll("_", " ");
+}
+
 function verdict(task: TaskWhy): string {
   if (!task.active) return "off";
-  if (task.lost_to) return `lost to ${task.lost_to.replaceAll("_", " ")}: ${task.missed.toFixed(1)} missed`;
+  if (task.lost_to) return `lost to ${taskName(task.lost_to)}: ${task.missed.toFixed(1)} missed`;
   if (task.at_limit) return "at its force limit";
   return "";
 }
