@@ -267,9 +267,11 @@ studio.on("model", (model) => {
 studio.on("status", (status) => {
   stepChip.hidden = !status.step || status.seeking;
   setText(stepChip, status.step.replaceAll("_", " "));
-  outcome.classList.toggle("bad", status.diverged || (!status.ok && !!status.reason && !status.playing));
-  setText(outcome, status.diverged ? "Physics broke off: press R, or look back and try again." : status.reason);
-  outcome.title = status.reason;
+  outcome.classList.toggle("bad", status.diverged);
+  // what is not done yet is no news
+  const done = status.ok ? status.reason : "";
+  setText(outcome, status.diverged ? "Physics broke off: press R, or look back and try again." : done);
+  stepChip.title = outcome.title = status.reason;
   previewButton.setAttribute("aria-pressed", String(status.preview));
   const slow = status.playing && status.realtime > 0 && status.realtime < 0.9 * status.speed;
   setText(pace, status.playing ? `${status.realtime.toFixed(2)}× real time` : "paused");

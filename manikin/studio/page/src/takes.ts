@@ -65,7 +65,7 @@ export class Takes {
   private row(take: TakeInfo): HTMLElement {
     const { studio } = this;
     const present = take.id === this.present;
-    const name = h("button", { type: "button", class: "take-name quiet", title: present ? "This take is shown" : "Open this take", onclick: () => studio.send({ kind: "take_load", take: take.id }) }, take.name || take.id);
+    const name = h("button", { type: "button", class: "take-name quiet", title: present ? "This take is shown" : "Open this take", onclick: () => studio.send({ kind: "take_load", take: take.id }) }, nameOf(take));
     const ghostly = take.ghost !== null;
     const ghost = button("ghost", ghostly ? "Hide the ghost" : "Show beside the present take, as a ghost", () => studio.send({ kind: "take_ghost", take: take.id, shown: !ghostly }), { class: "quiet", id: "take-ghost" });
     ghost.setAttribute("aria-pressed", String(ghostly));
@@ -106,7 +106,7 @@ export class Takes {
 
   private exports(take: TakeInfo): HTMLElement {
     const links = FORMATS.map(([format, what]) =>
-      h("a", { href: exportAddress(take.id, format), download: `${take.name || take.id}.${format}`, title: what, "data-testid": `export-${format}` }, format.toUpperCase()),
+      h("a", { href: exportAddress(take.id, format), download: `${nameOf(take)}.${format}`, title: what, "data-testid": `export-${format}` }, format.toUpperCase()),
     );
     return h(
       "details",
@@ -155,6 +155,13 @@ export class Takes {
       knob.querySelector("span")?.remove();
     }, 3000);
   }
+}
+
+/** Its name, or when it was made. */
+function nameOf(take: TakeInfo): string {
+  const date = new Date(take.created);
+  if (take.name || Number.isNaN(date.getTime())) return take.name || take.id;
+  return `${take.scene} ${date.toLocaleTimeString("en-GB")}`;
 }
 
 /** A date as people say it. */

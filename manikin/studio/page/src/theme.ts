@@ -9,7 +9,7 @@ export interface SceneColours {
 }
 
 const COLOURS: Record<"light" | "dark", SceneColours> = {
-  light: { sky: "#e4e0da", floor: "#cfc9c1", grid: "#a99c8b", light: 1 },
+  light: { sky: "#e4e0da", floor: "#c6c0b8", grid: "#a99c8b", light: 1 },
   dark: { sky: "#2a2724", floor: "#433f3b", grid: "#7d7367", light: 0.8 },
 };
 

@@ -38,10 +38,11 @@ export class Viewport {
   readonly beforeDraw: ((seconds: number) => void)[] = [];
   drawn = 0;
   private readonly renderer: WebGLRenderer;
-  private readonly sun = new DirectionalLight("#fffaf3", 2.5);
-  private readonly hemisphere = new HemisphereLight("#fdfbf8", "#cbbfb0", 1.35);
+  private readonly sun = new DirectionalLight("#fffaf3", 2.3);
+  private readonly hemisphere = new HemisphereLight("#fdfbf8", "#cbbfb0", 1.9);
   private readonly floor: Mesh<PlaneGeometry, MeshStandardMaterial>;
   private readonly grid: Mesh<PlaneGeometry, ShaderMaterial>;
+  private readonly sunny = new Vector3(2, 5, 3);
   private dirty = true;
   private last = 0;
 
@@ -80,7 +81,7 @@ export class Viewport {
     this.grid = gridLines();
     this.scene.add(this.floor, this.grid);
     this.scene.fog = new Fog("#ffffff", 9, 30);
-    this.look({ azimuth: 145, elevation: -12, distance: 4.2, at: [0, 0, 0.9] });
+    this.look({ azimuth: 38, elevation: -9, distance: 4.2, at: [0, 0, 0.9] });
 
     new ResizeObserver(() => this.resize()).observe(this.element);
     this.loop(fps);
@@ -96,14 +97,14 @@ export class Viewport {
     (this.scene.fog as Fog).color = sky;
     this.floor.material.color = new Color(colours.floor);
     this.grid.material.uniforms.colour!.value = new Color(colours.grid);
-    this.sun.intensity = 2.5 * colours.light;
-    this.hemisphere.intensity = 1.35 * colours.light;
+    this.sun.intensity = 2.3 * colours.light;
+    this.hemisphere.intensity = 1.9 * colours.light;
     this.invalidate();
   }
 
-  /** Look from where a scene wants to be looked at. */
+  /** Look from where a scene wants to be looked at: its azimuth counts from the character's front. */
   look(camera: CameraInfo): void {
-    const [azimuth, elevation] = [(camera.azimuth * Math.PI) / 180, (camera.elevation * Math.PI) / 180];
+    const [azimuth, elevation] = [((180 + camera.azimuth) * Math.PI) / 180, (camera.elevation * Math.PI) / 180];
     const ahead = toView([
       Math.cos(elevation) * Math.cos(azimuth),
       Math.cos(elevation) * Math.sin(azimuth),
@@ -112,6 +113,8 @@ export class Viewport {
     this.controls.target.copy(toView(camera.at));
     this.camera.position.copy(this.controls.target).addScaledVector(ahead, -camera.distance);
     this.controls.update();
+    // from behind the viewer's left shoulder
+    this.sunny.set(-ahead.x, 0, -ahead.z).normalize().applyAxisAngle(new Vector3(0, 1, 0), -0.75).multiplyScalar(3.6).setY(5.2);
     this.invalidate();
   }
 
@@ -135,7 +138,7 @@ export class Viewport {
   /** The light goes where the action is, so that its shadow stays sharp. */
   lightAt(point: Vector3): void {
     this.sun.target.position.set(point.x, 0.8, point.z);
-    this.sun.position.set(point.x + 2.4, 6, point.z + 3.2);
+    this.sun.position.copy(this.sun.target.position).add(this.sunny);
   }
 
   rayAt(x: number, y: number): Raycaster {

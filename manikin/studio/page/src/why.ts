@@ -99,10 +99,12 @@ class TaskRow {
   show(task: TaskWhy): void {
     setText(this.order, String(task.priority));
     setText(this.name, taskName(task.name));
-    setText(this.error, task.error === null ? "" : amount(task.error, task.unit));
+    setText(this.error, !task.active ? "off" : task.error === null ? "" : amount(task.error, task.unit));
     const share = task.limit ? task.force / task.limit : 0;
     this.bar.style.width = `${(100 * Math.min(1, share)).toFixed(1)}%`;
-    setText(this.force, task.limit === null ? `${task.force.toFixed(0)} N` : `${task.force.toFixed(0)} of ${task.limit.toFixed(0)} N`);
+    setText(this.force, forceText(task));
+    this.force.parentElement!.hidden = !task.active || (task.limit === null && task.force < 0.5);
+    this.bar.parentElement!.classList.toggle("none", task.limit === null);
     this.element.classList.toggle("off", !task.active);
     this.element.classList.toggle("limit", task.at_limit);
     setText(this.verdict, verdict(task));
@@ -114,10 +116,14 @@ function taskName(name: string): string {
 }
 
 function verdict(task: TaskWhy): string {
-  if (!task.active) return "off";
-  if (task.lost_to) return `lost to ${taskName(task.lost_to)}: ${task.missed.toFixed(1)} missed`;
+  if (!task.active) return "";
+  if (task.lost_to) return `lost to ${taskName(task.lost_to)} (${task.missed.toFixed(1)} ${task.unit === "m" ? "m" : "rad"}/s²)`;
   if (task.at_limit) return "at its force limit";
   return "";
+}
+
+function forceText(task: TaskWhy): string {
+  return task.limit === null ? `${task.force.toFixed(0)} N` : `${task.force.toFixed(0)} of ${task.limit.toFixed(0)} N`;
 }
 
 function amount(value: number, unit: string): string {
