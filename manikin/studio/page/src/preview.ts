@@ -115,6 +115,12 @@ export class Previews {
     return true;
   }
 
+  /** Where a future ends on the page [CSS px]. */
+  placeOf(choice: number): { x: number; y: number } | undefined {
+    const end = this.shown.get(choice)?.end;
+    return end && this.viewport.project(end);
+  }
+
   endFan(): void {
     for (const choice of this.choices) if (choice >= 0) this.drop(choice);
     if (this.choosing && this.wasPlaying) this.studio.send({ kind: "play" });
