@@ -45,8 +45,9 @@ def replay(recording: Recording, watch: Watch | None = None) -> Replay:
     if watch is not None:
         watch(0, model, data)
     for k in range(len(recording.ctrl)):
-        _switch(model, data, changes.get(k, []))
+        # edits first: mj_setConst moves the anchors of ball joints between bodies, and the rows of that step put them back
         _edit(model, edits.get(k, []))
+        _switch(model, data, changes.get(k, []))
         data.xfrc_applied[:] = 0.0
         for row in pushes.get(k, []):
             data.xfrc_applied[int(row[1])] += row[2:]
