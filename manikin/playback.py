@@ -25,7 +25,7 @@ class Replay:
 
 def replay(recording: Recording, watch: Watch | None = None) -> Replay:
     """Replay with mj_step alone; `watch(step, model, data)` is called after each step (and before the first, step 0)."""
-    model = _model(recording)
+    model = replay_model(recording)
     data = mujoco.MjData(model)
     changes: dict[int, list[Array]] = {}
     for row in recording.eq:
@@ -64,7 +64,7 @@ def replay(recording: Recording, watch: Watch | None = None) -> Replay:
     return Replay(worst, when, len(recording.ctrl))
 
 
-def _model(recording: Recording) -> mujoco.MjModel:
+def replay_model(recording: Recording) -> mujoco.MjModel:
     """The recorded model, when it compiles and the arrays are its own."""
     try:
         model = mujoco.MjModel.from_xml_string(recording.mjcf)

@@ -136,7 +136,7 @@ class Recorder:
     def _key(self, state: Array) -> None:
         self.keep("key", (self.world.steps, state))
         self._keys += 1
-        self._next_key = math.ceil((self._keys * KEY_SECONDS - 1e-9) / self.world.timestep)
+        self._next_key = next_key(self._keys, self.world.timestep)
 
     def _frame(self, report: dict[str, Any]) -> None:
         world = self.world
@@ -149,7 +149,7 @@ class Recorder:
         self.keep("frame", (world.time, world.steps, world.data.qpos.copy(), world.data.qvel.copy(), force, rows))
         self._frames += 1
         self._last_frame = world.steps
-        self._next_frame = round(self._frames / self.fps / world.timestep)
+        self._next_frame = next_frame(self._frames, self.fps, world.timestep)
 
     def last_frame(self) -> None:
         """The very last moment as a frame."""
@@ -179,6 +179,16 @@ class Recorder:
             eq=np.array(kept["eq"]).reshape(-1, 15),
             tasks={t.name: dict(zip(TASK_FIELDS, columns[:, k].T.copy())) for k, t in enumerate(self.tasks)},
         )
+
+
+def next_frame(frames: int, fps: float, timestep: float) -> int:
+    """The number of steps at which the next frame is due, after so many."""
+    return round(frames / fps / timestep)
+
+
+def next_key(keys: int, timestep: float) -> int:
+    """The number of steps at which the next whole state is due, after so many."""
+    return math.ceil((keys * KEY_SECONDS - 1e-9) / timestep)
 
 
 def _limit(task: Task) -> float:
