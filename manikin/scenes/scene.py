@@ -160,6 +160,14 @@ def load_scene(source: str | Path, changes: dict[str, Any] | None = None) -> Sce
     return parse_scene(raw, path.name, changes)
 
 
+def parse_text(text: str, where: str) -> Scene:
+    """A scene from TOML text, such as a recording holds."""
+    try:
+        return parse_scene(tomllib.loads(text), where)
+    except tomllib.TOMLDecodeError as error:
+        raise SceneError(f"{where}: not TOML: {error}") from None
+
+
 def parse_scene(raw: dict[str, Any], where: str, changes: dict[str, Any] | None = None) -> Scene:
     """Check a raw table. `where` names the file in error messages."""
     for key, value in (changes or {}).items():

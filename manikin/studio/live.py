@@ -141,6 +141,7 @@ class Live:
         self.watched = Watched(run.controller)
         run.controller = self.watched
         self.run = run
+        self._script = run.script
         self.cast = drag.find_cast(run.world, self.meta)
         run.pullers = (*run.pullers, _Hand(self), *(_Helper(self, root) for root in self.cast.characters))
         self.knobs = KnobBox(self.scene, run, self.cast)
@@ -276,6 +277,7 @@ class Live:
         if moment.over is not None:
             run.script = copy.deepcopy(moment.over)
         else:
+            run.script = self._script
             _set_fields(run.script, moment.script)
         self.grip, self.assist, self.impulse = copy.deepcopy(moment.grip), moment.assist, moment.impulse
         self._before[:] = moment.before

@@ -113,12 +113,13 @@ class Journal(Recorder):
         self._file.flush()
         self._flushed = time.monotonic()
 
-    def close(self, ok: bool, reason: str, facts: dict[str, Any]) -> None:
-        """The end of the take."""
+    def close(self, ok: bool, reason: str, facts: dict[str, Any], whole: bool = True) -> None:
+        """The end of the take; `whole`: with its very last moment as a frame."""
         if self.closed:
             return
         self.closed = True
-        self.last_frame()
+        if whole:
+            self.last_frame()
         self._write("end", json.dumps({"ok": ok, "reason": reason, "facts": facts}).encode())
         self._file.close()
 
