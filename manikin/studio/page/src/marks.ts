@@ -70,8 +70,10 @@ export class Label {
     private readonly viewport: Viewport,
     kind: string,
     id?: string,
+    click?: () => void,
   ) {
-    this.element = h("div", { class: `label ${kind}`, hidden: true, "data-testid": id });
+    const tag = click ? "button" : "div";
+    this.element = h(tag, { class: `label ${kind}`, hidden: true, "data-testid": id, onclick: click });
     viewport.labels.append(this.element);
   }
 

@@ -16,8 +16,8 @@ const REACH = 14;
 class Shown {
   readonly group = new Group();
   readonly label: Label;
-  /** Points of all paths, in view axes: what a click can hit. */
-  readonly points: Vector3[] = [];
+  /** The path of what is held, in view axes: what a click can hit. */
+  readonly points: Vector3[];
   readonly end: Vector3 | undefined;
   private readonly ghosts: Figure[] = [];
 
@@ -26,17 +26,20 @@ class Shown {
     viewport: Viewport,
     figure: Figure,
     pool: Figure[],
+    held: string,
+    choose: () => void,
   ) {
     const colour = COLOURS[message.choice] ?? GOAL;
-    this.label = new Label(viewport, "choice");
-    for (const path of message.paths) {
-      const points = path.points.map((p) => toView(p));
-      this.points.push(...points);
-      this.group.add(fadingLine(points, colour));
-      this.end ??= points.at(-1);
-    }
-    message.ghosts.forEach((ghost, k) => {
-      const strength = 0.3 * (1 - (0.7 * k) / Math.max(1, message.ghosts.length));
+    const fanned = message.choice >= 0;
+    this.label = new Label(viewport, "choice", undefined, fanned ? choose : undefined);
+    const main = message.paths.find((path) => path.body === held) ?? message.paths[0];
+    // of five futures, only what is held and how it ends: more would be a tangle
+    for (const path of fanned && main ? [main] : message.paths) this.group.add(fadingLine(path.points.map((p) => toView(p)), colour));
+    this.points = main?.points.map((p) => toView(p)) ?? [];
+    this.end = this.points.at(-1);
+    const ghosts = fanned ? message.ghosts.slice(-1) : message.ghosts;
+    ghosts.forEach((ghost, k) => {
+      const strength = 0.3 * (1 - (0.7 * k) / Math.max(1, ghosts.length));
       const copy = pool.pop() ?? figure.ghost(colour, strength);
       copy.tint(colour, strength);
       copy.pose(ghost.poses);
@@ -145,7 +148,7 @@ export class Previews {
     this.drop(message.choice);
     if (message.choice < 0 ? !this.studio.input?.held : !this.choosing) return;
     if (!this.figure || message.paths.length + message.ghosts.length === 0) return;
-    this.shown.set(message.choice, new Shown(message, this.viewport, this.figure, this.pool));
+    this.shown.set(message.choice, new Shown(message, this.viewport, this.figure, this.pool, this.studio.selected, () => this.take(message.choice)));
     this.viewport.invalidate();
   }
 
