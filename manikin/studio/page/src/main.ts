@@ -330,10 +330,6 @@ const exposed = {
   get previews(): number[] {
     return previews.choices;
   },
-  /** Where to click to take one of five futures. */
-  fanPlace(choice: number) {
-    return previews.placeOf(choice);
-  },
   get ghosts(): number[] {
     return ghosts.numbers;
   },

@@ -77,13 +77,14 @@ export class Label {
     viewport.labels.append(this.element);
   }
 
-  set(text: string, at: Vector3): void {
+  /** down: so many pixels lower than usual. */
+  set(text: string, at: Vector3, down = 0): void {
     const place = this.viewport.project(at);
     this.element.hidden = !place || !text;
     if (!place) return;
     const box = this.viewport.canvas.getBoundingClientRect();
     setText(this.element, text);
-    this.element.style.transform = `translate(${(place.x - box.left).toFixed(1)}px, ${(place.y - box.top).toFixed(1)}px)`;
+    this.element.style.transform = `translate(${(place.x - box.left).toFixed(1)}px, ${(place.y - box.top + down).toFixed(1)}px)`;
   }
 
   hide(): void {

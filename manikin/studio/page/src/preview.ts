@@ -31,7 +31,7 @@ class Shown {
   ) {
     const colour = COLOURS[message.choice] ?? GOAL;
     const fanned = message.choice >= 0;
-    this.label = new Label(viewport, "choice", undefined, fanned ? choose : undefined);
+    this.label = new Label(viewport, "choice", `future-${message.choice}`, fanned ? choose : undefined);
     const main = message.paths.find((path) => path.body === held) ?? message.paths[0];
     // of five futures, only what is held and how it ends: more would be a tangle
     for (const path of fanned && main ? [main] : message.paths) this.group.add(fadingLine(path.points.map((p) => toView(p)), colour));
@@ -118,12 +118,6 @@ export class Previews {
     return true;
   }
 
-  /** Where a future ends on the page [CSS px]. */
-  placeOf(choice: number): { x: number; y: number } | undefined {
-    const end = this.shown.get(choice)?.end;
-    return end && this.viewport.project(end);
-  }
-
   endFan(): void {
     for (const choice of this.choices) if (choice >= 0) this.drop(choice);
     if (this.choosing && this.wasPlaying) this.studio.send({ kind: "play" });
@@ -161,8 +155,19 @@ export class Previews {
   }
 
   private place(): void {
-    for (const [choice, shown] of this.shown) {
-      if (choice >= 0 && shown.end) shown.label.set(`${choice + 1} ${shown.message.label}`, shown.end);
+    const rows = [...this.shown]
+      .filter(([choice]) => choice >= 0)
+      .flatMap(([choice, shown]) => {
+        const at = shown.end && this.viewport.project(shown.end);
+        return at ? [{ choice, shown, end: shown.end!, y: at.y }] : [];
+      })
+      .sort((a, b) => a.y - b.y);
+    // words below each other, however near the ends are
+    let free = -Infinity;
+    for (const { choice, shown, end, y } of rows) {
+      const row = Math.max(y, free);
+      free = row + 27;
+      shown.label.set(`${choice + 1}  ${shown.message.label}`, end, row - y);
     }
   }
 }
