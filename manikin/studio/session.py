@@ -82,9 +82,9 @@ class Session:
         self.undone: list[tuple[str, float]] = []
         self.why: Explainer | None = None
         self.preview = Previewer()
-        # (arrival, stamp) of the last drag that has not reached a step, and how long drags took [s]
+        # (arrival, stamp) of the last drag that has not reached a step; of those that have: stamp, delay [s] and when
         self._dragged: tuple[float, float] | None = None
-        self.delays: collections.deque[float] = collections.deque(maxlen=2000)
+        self.delays: collections.deque[tuple[float, float, float]] = collections.deque(maxlen=2000)
         self._stamp = 0.0
         self._sequence = 0
         self._due = dict.fromkeys(("frame", "status", "input", "why", "takes"), 0.0)
@@ -92,8 +92,8 @@ class Session:
         self._rate: collections.deque[tuple[float, float]] = collections.deque(maxlen=64)
         self._arrivals: dict[int, float] = {}
         self._viewer: tuple[mujoco.MjModel, mujoco.MjData] | None = None
-        # how long the thread was at work on physics and control, and in all [s]
-        self.physics_seconds = self.busy_seconds = 0.0
+        # processor time of all steps [s]
+        self.step_seconds = 0.0
 
     # --- from other threads
 
@@ -131,7 +131,6 @@ class Session:
                 self._read()
                 wait = self._advance(began)
                 self._tell(time.perf_counter())
-                self.busy_seconds += time.perf_counter() - began
                 if wait > 0:
                     self._wake.wait(wait)
         finally:
@@ -174,22 +173,23 @@ class Session:
             return min(-behind / self.speed, 1 / 60)
         if behind > LATE * self.speed:
             self._clock = (now, live.time)
-        began = time.perf_counter()
         self._step()
-        self.physics_seconds += time.perf_counter() - began
         return 0.0
 
     def _step(self) -> None:
         live = self.live
         assert live is not None
         try:
+            began = time.thread_time()
             live.step()
+            self.step_seconds += time.thread_time() - began
         except Diverged as error:
             self._broken(str(error))
             return
         if self._dragged is not None:
             arrived, self._stamp = self._dragged
-            self.delays.append(time.perf_counter() - arrived)
+            now = time.perf_counter()
+            self.delays.append((self._stamp, now - arrived, now))
             self._dragged = None
         if live.world.steps % round(1 / live.world.timestep) == 0:
             self.moments.append(live.moment())
