@@ -1,0 +1,217 @@
+"""Make the pictures of the studio: a card for each scene, and screenshots of the page for the documentation.
+
+Run: python tools/make_studio_pictures.py [cards | page]. Screenshots need Debian's chromium and the package playwright.
+"""
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import manikin as mk  # before mujoco: it chooses what to draw with
+
+import numpy as np  # isort: skip
+from PIL import Image
+
+from manikin.export.render import Painter, View, view_of
+from manikin.scenes.scene import load_scene, shipped
+from manikin.studio.server import PICTURES, Running, Studio
+from manikin.studio.takes import TakeFolder
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+CARD = (560, 350)
+# the step of the script, and seconds after its beginning, that shows what a scene is about
+MOMENTS = {"lift": ("lift", 0.75), "catch": ("caught", -0.08), "toss": ("thrown", 0.12), "chain": ("", 1.1), "pendulum": ("", 2.2)}
+# nearer than the scene's own camera: a card is small
+NEARER = 0.82
+FLAGS = [
+    "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+# --- cards
+
+
+def make_cards() -> None:
+    """One picture for each scene that ships, rendered by Manikin itself."""
+    PICTURES.mkdir(exist_ok=True)
+    for name in shipped():
+        scene = load_scene(name)
+        recording = mk.run(scene, seconds=min(scene.seconds, 6.0)).recording
+        step, after = MOMENTS.get(name, ("", 1.0))
+        began = {e["name"]: e["time"] for e in recording.meta["events"] if "name" in e}
+        frame = int(np.abs(recording.time - began.get(step, 0.0) - after).argmin())
+        view = view_of(recording)
+        near = View(view.azimuth, view.elevation, NEARER * view.distance, view.at)
+        with Painter(recording, 2 * CARD[0], 2 * CARD[1], fine=True) as painter:
+            picture = Image.fromarray(painter.draw(frame, near)).resize(CARD, Image.Resampling.LANCZOS)
+        picture.save(PICTURES / f"{name}.webp", quality=82, method=6)
+        print(f"wrote {PICTURES / name}.webp")
+
+
+# --- the page
+
+
+class Desk:
+    """A page and the hands on it."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+
+    def until(self, condition: str, argument: Any = None) -> None:
+        self.page.wait_for_function(condition, arg=argument, timeout=120_000, polling=50)
+
+    def click(self, name: str) -> None:
+        self.page.click(f'[data-testid="{name}"]')
+
+    def open(self, scene: str) -> None:
+        self.page.evaluate("document.querySelector('.gallery').hidden && document.querySelector('[data-testid=scenes]').click()")
+        take = self.page.evaluate("studio.studio.model?.take ?? ''")
+        self.click(f"scene-{scene}")
+        self.until("([s, t]) => studio.ready && studio.studio.model.scene === s && studio.studio.model.take !== t", [scene, take])
+
+    def play(self, seconds: float) -> None:
+        """Let simulated time pass."""
+        if not self.page.evaluate("studio.studio.status.playing"):
+            self.click("play")
+        end = self.page.evaluate("studio.studio.status.time") + seconds
+        self.until("end => studio.studio.status.time >= end", end)
+
+    def press(self, body: str, push: bool = False) -> tuple[float, float]:
+        """Take hold of a body where it is seen."""
+        find = """([name, push]) => {
+          const o = studio.project(studio.body(name));
+          for (let r = 0; r < 80; r += 4) for (let k = 0; k < 16; k++) {
+            const [x, y] = [o.x + r * Math.cos(k * Math.PI / 8), o.y + r * Math.sin(k * Math.PI / 8)];
+            if (studio.pick(x, y, push)?.target === name) return [x, y];
+          }
+        }"""
+        x, y = self.page.evaluate(find, [body, push])
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        return x, y
+
+    def shot(self, name: str) -> None:
+        time.sleep(0.6)
+        content = self.page.screenshot()
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "shot.png"
+            file.write_bytes(content)
+            Image.open(file).convert("RGB").save(IMAGES / f"studio_{name}.webp", quality=88, method=6)
+        print(f"wrote {IMAGES}/studio_{name}.webp")
+
+
+def gallery(desk: Desk) -> None:
+    desk.page.wait_for_selector(".card img")
+    desk.until("[...document.images].every(i => i.complete)")
+    desk.page.evaluate("document.activeElement.blur()")
+    desk.shot("gallery")
+
+
+def grab(desk: Desk) -> None:
+    """A hand is led, with the next second shown ahead."""
+    desk.open("lift")
+    desk.play(0.3)
+    desk.click("preview")
+    x, y = desk.press("hand_l")
+    desk.page.mouse.move(x + 70, y - 150, steps=10)
+    desk.play(0.25)
+    desk.until("studio.previews.includes(-1)")
+    desk.shot("grab")
+    desk.page.mouse.up()
+    desk.click("preview")
+
+
+def futures(desk: Desk) -> None:
+    desk.open("lift")
+    desk.play(0.2)
+    x, y = desk.press("hand_l")
+    desk.page.mouse.move(x + 20, y - 60, steps=8)
+    desk.play(0.4)
+    desk.page.keyboard.press("v")
+    desk.until("[0, 1, 2, 3, 4].every(k => studio.previews.includes(k))")
+    desk.until("document.querySelector('.message').hidden")
+    desk.shot("futures")
+    desk.page.mouse.up()
+    desk.page.keyboard.press("Escape")
+    desk.page.keyboard.press("Escape")
+
+
+def push(desk: Desk) -> None:
+    desk.open("stand")
+    desk.play(0.4)
+    desk.page.keyboard.down("Shift")
+    x, y = desk.press("thorax", push=True)
+    desk.page.mouse.move(x + 62, y - 6, steps=8)
+    desk.play(0.22)
+    desk.shot("push")
+    desk.page.keyboard.up("Shift")
+    desk.page.mouse.up()
+
+
+def why(desk: Desk) -> None:
+    desk.open("stand")
+    desk.click("tab-why")
+    desk.play(0.4)
+    desk.page.keyboard.down("Shift")
+    x, y = desk.press("thorax", push=True)
+    desk.page.mouse.move(x - 40, y, steps=8)
+    desk.play(0.3)
+    desk.shot("why")
+    desk.page.keyboard.up("Shift")
+    desk.page.mouse.up()
+    desk.click("tab-knobs")
+
+
+def timeline(desk: Desk) -> None:
+    """A second take beside the first."""
+    desk.open("lift")
+    desk.play(3.4)
+    desk.click("play")
+    first = desk.page.evaluate("studio.studio.status.take")
+    desk.page.evaluate("studio.studio.send({kind: 'seek', time: 1.2})")
+    desk.until("studio.studio.status.seeking")
+    desk.click("branch")
+    desk.until("take => studio.ready && studio.studio.status.take !== take && !studio.studio.status.seeking", first)
+    desk.page.evaluate("studio.studio.send({kind: 'knob', path: 'tasks.hands.frequency', value: 0.6})")
+    desk.click("tab-takes")
+    desk.page.evaluate("take => studio.studio.send({kind: 'take_name', take, name: 'brisk'})", first)
+    desk.page.evaluate("studio.studio.send({kind: 'take_name', take: studio.studio.status.take, name: 'gentle'})")
+    desk.page.click(f'[data-take="{first}"] [data-testid="take-ghost"]')
+    desk.play(1.9)
+    desk.click("play")
+    desk.until("studio.ghosts.length === 1 && !studio.studio.status.playing")
+    desk.page.evaluate("studio.studio.send({kind: 'seek', time: studio.studio.status.length - 0.25})")
+    desk.until("studio.studio.status.seeking")
+    desk.shot("timeline")
+    desk.click("tab-knobs")
+
+
+def make_page() -> None:
+    from playwright.sync_api import sync_playwright
+
+    shots: tuple[Callable[[Desk], None], ...] = (gallery, grab, futures, push, why, timeline)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Running(Studio(TakeFolder(Path(folder)))) as running,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page.goto(f"{running.address}&fps=10")
+        desk = Desk(page)
+        for shot in shots:
+            shot(desk)
+        browser.close()
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    if wanted in ("", "cards"):
+        make_cards()
+    if wanted in ("", "page"):
+        make_page()
