@@ -77,8 +77,8 @@ export class Figure {
   /** The same figure, translucent, without a shadow. */
   ghost(colour: string, opacity: number): Figure {
     const root = clone(this.root) as Group;
-    // depth first, so that a ghost shows its outside only; a little behind, so that the figure itself wins where they meet
-    const behind = { transparent: true, polygonOffset: true, polygonOffsetFactor: 1.5, polygonOffsetUnits: 6 };
+    // depth first, so that a ghost shows its outside only; some centimetres behind, so that the figure wins where they meet
+    const behind = { transparent: true, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 900 };
     const veil = new MeshStandardMaterial({ color: colour, roughness: 0.7, opacity, depthWrite: false, ...behind });
     const depth = new MeshBasicMaterial({ colorWrite: false, ...behind });
     const meshes: Mesh[] = [];
@@ -90,7 +90,11 @@ export class Figure {
       const first = mesh.clone(false);
       first.material = depth;
       first.renderOrder = 1;
-      mesh.parent?.add(first);
+      first.name = "";
+      first.userData = {};
+      first.matrixAutoUpdate = false;
+      first.matrix.identity();
+      mesh.add(first);
     }
     const figure = new Figure(root, this.bodies);
     // what cannot move needs no ghost

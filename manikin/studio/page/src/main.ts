@@ -276,11 +276,10 @@ studio.on("status", (status) => {
   const slow = status.playing && status.realtime > 0 && status.realtime < 0.9 * status.speed;
   setText(pace, status.playing ? `${status.realtime.toFixed(2)}× real time` : "paused");
   pace.classList.toggle("bad", slow);
-  const words = status.seeking
-    ? "Looking back. T tries again from here; Space goes on from the end."
-    : status.playing
-      ? ""
-      : "Paused. Press Space and drag the character.";
+  let words = "";
+  if (previews.fanned) words = "Five futures: click one to take it, Esc for none.";
+  else if (status.seeking) words = "Looking back. T tries again from here; Space goes on from the end.";
+  else if (!status.playing && !grab.dragging) words = "Paused. Press Space and drag the character.";
   setText(hint, words);
   hint.hidden = !words;
 });

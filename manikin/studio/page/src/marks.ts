@@ -41,8 +41,21 @@ export class Arrow {
     this.shaft = new Mesh(new CylinderGeometry(1, 1, 1, 12).translate(0, 0.5, 0), material);
     this.head = new Mesh(new ConeGeometry(1, 1, 16).translate(0, 0.5, 0), material);
     this.group.add(this.shaft, this.head);
+    if (onTop) this.addHalo();
     this.group.renderOrder = this.shaft.renderOrder = this.head.renderOrder = 5;
     this.group.visible = false;
+  }
+
+  /** A pale rim: orange on wood would be hard to see. */
+  private addHalo(): void {
+    const pale = new MeshBasicMaterial({ color: "#fffaf2", depthTest: false, transparent: true, opacity: 0.9, toneMapped: false });
+    for (const part of [this.shaft, this.head]) {
+      const rim = new Mesh(part.geometry, pale);
+      rim.scale.set(part === this.shaft ? 1.7 : 1.22, 1.04, part === this.shaft ? 1.7 : 1.22);
+      rim.position.y = -0.02;
+      rim.renderOrder = 4;
+      part.add(rim);
+    }
   }
 
   set(from: Vector3, along: Vector3): void {
@@ -75,6 +88,10 @@ export class Label {
     const tag = click ? "button" : "div";
     this.element = h(tag, { class: `label ${kind}`, hidden: true, "data-testid": id, onclick: click });
     viewport.labels.append(this.element);
+  }
+
+  set colour(colour: string) {
+    this.element.style.color = colour;
   }
 
   /** down: so many pixels lower than usual. */

@@ -32,6 +32,7 @@ class Shown {
     const colour = COLOURS[message.choice] ?? GOAL;
     const fanned = message.choice >= 0;
     this.label = new Label(viewport, "choice", `future-${message.choice}`, fanned ? choose : undefined);
+    if (fanned) this.label.colour = colour;
     const main = message.paths.find((path) => path.body === held) ?? message.paths[0];
     // of five futures, only what is held and how it ends: more would be a tangle
     for (const path of fanned && main ? [main] : message.paths) this.group.add(fadingLine(path.points.map((p) => toView(p)), colour));
@@ -39,7 +40,7 @@ class Shown {
     this.end = this.points.at(-1);
     const ghosts = fanned ? message.ghosts.slice(-1) : message.ghosts;
     ghosts.forEach((ghost, k) => {
-      const strength = 0.3 * (1 - (0.7 * k) / Math.max(1, ghosts.length));
+      const strength = 0.34 * (1 - (0.7 * k) / Math.max(1, ghosts.length));
       const copy = pool.pop() ?? figure.ghost(colour, strength);
       copy.tint(colour, strength);
       copy.pose(ghost.poses);
@@ -93,7 +94,6 @@ export class Previews {
     this.wasPlaying = this.studio.status?.playing ?? false;
     if (this.wasPlaying) this.studio.send({ kind: "pause" });
     this.studio.send({ kind: "fan" });
-    this.studio.say("Five futures: click one to take it, Esc for none.");
   }
 
   take(choice: number): void {
