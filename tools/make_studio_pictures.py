@@ -24,7 +24,13 @@ from manikin.studio.takes import TakeFolder
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 CARD = (560, 350)
 # the step of the script, and seconds after its beginning, that shows what a scene is about
-MOMENTS = {"lift": ("lift", 0.75), "catch": ("caught", -0.08), "toss": ("thrown", 0.12), "chain": ("", 1.1), "pendulum": ("", 2.2)}
+MOMENTS = {
+    "lift": ("lift", 0.75),
+    "catch": ("caught", -0.08),
+    "toss": ("thrown", 0.12),
+    "chain": ("", 1.1),
+    "pendulum": ("", 2.2),
+}
 # nearer than the scene's own camera: a card is small
 NEARER = 0.82
 FLAGS = [
@@ -69,10 +75,14 @@ class Desk:
         self.page.click(f'[data-testid="{name}"]')
 
     def open(self, scene: str) -> None:
-        self.page.evaluate("document.querySelector('.gallery').hidden && document.querySelector('[data-testid=scenes]').click()")
+        self.page.evaluate(
+            "document.querySelector('.gallery').hidden && document.querySelector('[data-testid=scenes]').click()"
+        )
         take = self.page.evaluate("studio.studio.model?.take ?? ''")
         self.click(f"scene-{scene}")
-        self.until("([s, t]) => studio.ready && studio.studio.model.scene === s && studio.studio.model.take !== t", [scene, take])
+        self.until(
+            "([s, t]) => studio.ready && studio.studio.model.scene === s && studio.studio.model.take !== t", [scene, take]
+        )
 
     def play(self, seconds: float) -> None:
         """Let simulated time pass."""

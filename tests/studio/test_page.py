@@ -431,7 +431,9 @@ def test_it_fits_1280_by_720_in_light_and_dark(browser, server, scheme):
         desk.page.set_viewport_size({"width": 1280, "height": 720})
         desk.open("stand")
         assert desk("document.documentElement.dataset.theme") == scheme
-        assert desk("document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight")
+        assert desk(
+            "document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight"
+        )
         for name in ("play", "timeline", "branch", "tab-takes", "push", "scenes"):
             box = desk.page.locator(f'[data-testid="{name}"]').bounding_box()
             assert box["x"] >= 0
@@ -440,5 +442,3 @@ def test_it_fits_1280_by_720_in_light_and_dark(browser, server, scheme):
         desk.page.keyboard.press("?")
         assert desk.page.is_visible('[data-testid="help"]')
         desk.page.keyboard.press("Escape")
-
-

@@ -303,7 +303,8 @@ export class Grab {
     const text = held.newtons < 0.5 ? "" : `${held.newtons.toFixed(0)} N${full ? " (most)" : ""}`;
     this.shown.text = text;
     const tip = outside ? point.clone().add(toView(held.force).divideScalar(NEWTONS_PER_METRE)) : goal;
-    this.label.set(text, tip);
+    // while a future is chosen there are other words at this place
+    this.label.set(this.staysHeld() ? "" : text, tip);
   }
 
   private drawAssist(): void {
