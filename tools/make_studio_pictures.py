@@ -8,31 +8,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import manikin as mk  # before mujoco: it chooses what to draw with
 
-import numpy as np  # isort: skip
-from PIL import Image
+from PIL import Image  # isort: skip
 
-from manikin.export.render import Painter, View, view_of
-from manikin.scenes.scene import load_scene, shipped
+from manikin.export.render import Painter, view_of
+from manikin.scenes.scene import shipped
 from manikin.studio.server import PICTURES, Running, Studio
 from manikin.studio.takes import TakeFolder
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
-CARD = (560, 350)
-# the step of the script, and seconds after its beginning, that shows what a scene is about
-MOMENTS = {
-    "lift": ("lift", 0.75),
-    "catch": ("caught", -0.08),
-    "toss": ("thrown", 0.12),
-    "chain": ("", 1.1),
-    "pendulum": ("", 2.2),
-}
-# nearer than the scene's own camera: a card is small
-NEARER = 0.82
+# when to look [s]
+MOMENTS = {"lift": 3.5, "catch": 0.85, "toss": 2.2, "chain": 2.5, "pendulum": 4.0, "stand": 1.0}
 FLAGS = [
     "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -43,19 +34,15 @@ FLAGS = [
 
 
 def make_cards() -> None:
-    """One picture for each scene that ships, rendered by Manikin itself."""
+    """Each shipped scene at a telling moment, rendered by Manikin itself."""
     PICTURES.mkdir(exist_ok=True)
     for name in shipped():
-        scene = load_scene(name)
-        recording = mk.run(scene, seconds=min(scene.seconds, 6.0)).recording
-        step, after = MOMENTS.get(name, ("", 1.0))
-        began = {e["name"]: e["time"] for e in recording.meta["events"] if "name" in e}
-        frame = int(np.abs(recording.time - began.get(step, 0.0) - after).argmin())
-        view = view_of(recording)
-        near = View(view.azimuth, view.elevation, NEARER * view.distance, view.at)
-        with Painter(recording, 2 * CARD[0], 2 * CARD[1], fine=True) as painter:
-            picture = Image.fromarray(painter.draw(frame, near)).resize(CARD, Image.Resampling.LANCZOS)
-        picture.save(PICTURES / f"{name}.webp", quality=82, method=6)
+        recording = mk.run(mk.load_scene(name), seconds=MOMENTS.get(name, 1.0)).recording
+        with Painter(recording, 640, 400, fine=True) as painter:
+            view = view_of(recording)
+            # a card is small: a step nearer
+            picture = painter.draw(len(recording.time) - 1, replace(view, distance=0.78 * view.distance))
+        Image.fromarray(picture).save(PICTURES / f"{name}.webp", quality=88, method=6)
         print(f"wrote {PICTURES / name}.webp")
 
 
@@ -78,18 +65,18 @@ class Desk:
         self.page.evaluate(
             "document.querySelector('.gallery').hidden && document.querySelector('[data-testid=scenes]').click()"
         )
-        take = self.page.evaluate("studio.studio.model?.take ?? ''")
+        take = self.page.evaluate("studio.state.model?.take ?? ''")
         self.click(f"scene-{scene}")
         self.until(
-            "([s, t]) => studio.ready && studio.studio.model.scene === s && studio.studio.model.take !== t", [scene, take]
+            "([s, t]) => studio.ready && studio.state.model.scene === s && studio.state.model.take !== t", [scene, take]
         )
 
     def play(self, seconds: float) -> None:
         """Let simulated time pass."""
-        if not self.page.evaluate("studio.studio.status.playing"):
+        if not self.page.evaluate("studio.state.status.playing"):
             self.click("play")
-        end = self.page.evaluate("studio.studio.status.time") + seconds
-        self.until("end => studio.studio.status.time >= end", end)
+        end = self.page.evaluate("studio.state.status.time") + seconds
+        self.until("end => studio.state.status.time >= end", end)
 
     def press(self, body: str, push: bool = False) -> tuple[float, float]:
         """Take hold of a body where it is seen."""
@@ -132,7 +119,7 @@ def grab(desk: Desk) -> None:
     desk.page.mouse.move(x + 90, y - 190, steps=10)
     desk.play(0.1)
     desk.page.keyboard.press(" ")
-    desk.until("!studio.studio.status.playing && studio.previews.includes(-1)")
+    desk.until("!studio.state.status.playing && studio.previews.includes(-1)")
     time.sleep(4)  # until the preview is of this very moment
     desk.shot("grab")
     desk.page.mouse.up()
@@ -184,21 +171,21 @@ def timeline(desk: Desk) -> None:
     desk.open("lift")
     desk.play(3.4)
     desk.click("play")
-    first = desk.page.evaluate("studio.studio.status.take")
-    desk.page.evaluate("studio.studio.send({kind: 'seek', time: 1.2})")
-    desk.until("studio.studio.status.seeking")
+    first = desk.page.evaluate("studio.state.status.take")
+    desk.page.evaluate("studio.state.send({kind: 'seek', time: 1.2})")
+    desk.until("studio.state.status.seeking")
     desk.click("branch")
-    desk.until("take => studio.ready && studio.studio.status.take !== take && !studio.studio.status.seeking", first)
-    desk.page.evaluate("studio.studio.send({kind: 'knob', path: 'tasks.hands.frequency', value: 0.6})")
+    desk.until("take => studio.ready && studio.state.status.take !== take && !studio.state.status.seeking", first)
+    desk.page.evaluate("studio.state.send({kind: 'knob', path: 'tasks.hands.frequency', value: 0.6})")
     desk.click("tab-takes")
-    desk.page.evaluate("take => studio.studio.send({kind: 'take_name', take, name: 'brisk'})", first)
-    desk.page.evaluate("studio.studio.send({kind: 'take_name', take: studio.studio.status.take, name: 'gentle'})")
+    desk.page.evaluate("take => studio.state.send({kind: 'take_name', take, name: 'brisk'})", first)
+    desk.page.evaluate("studio.state.send({kind: 'take_name', take: studio.state.status.take, name: 'gentle'})")
     desk.page.click(f'[data-take="{first}"] [data-testid="take-ghost"]')
     desk.play(1.9)
     desk.click("play")
-    desk.until("studio.ghosts.length === 1 && !studio.studio.status.playing")
-    desk.page.evaluate("studio.studio.send({kind: 'seek', time: studio.studio.status.length - 0.25})")
-    desk.until("studio.studio.status.seeking")
+    desk.until("studio.ghosts.length === 1 && !studio.state.status.playing")
+    desk.page.evaluate("studio.state.send({kind: 'seek', time: studio.state.status.length - 0.25})")
+    desk.until("studio.state.status.seeking")
     desk.shot("timeline")
     desk.click("tab-knobs")
 

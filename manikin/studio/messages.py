@@ -10,6 +10,7 @@ import math
 import struct
 import types
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -549,7 +550,7 @@ def dump(message: ServerMessage | ClientMessage) -> str:
 
 def _plain(value: Any) -> dict[str, Any]:
     # asdict would deep-copy every number
-    return {f.name: _value(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return {name: _value(getattr(value, name)) for name in _shape(type(value))[1]}
 
 
 def _value(value: Any) -> Any:
@@ -580,8 +581,7 @@ def _check(message: Any) -> None:
 
 def _read(cls: type, raw: dict[str, Any], where: str) -> Any:
     """A dataclass from a JSON object: no key too many, none missing, every type as declared."""
-    hints = get_type_hints(cls)
-    fields = {f.name: f for f in dataclasses.fields(cls)}
+    hints, fields = _shape(cls)
     for name in raw:
         if name not in fields:
             raise MessageError(f"{where}: no field is called '{name[:MAX_NAME]}'{did_you_mean(name[:MAX_NAME], fields)}")
@@ -589,6 +589,12 @@ def _read(cls: type, raw: dict[str, Any], where: str) -> Any:
         if name not in raw and field.default is dataclasses.MISSING:
             raise MessageError(f"{where}.{name}: is missing")
     return cls(**{name: _typed(hints[name], value, f"{where}.{name}") for name, value in raw.items()})
+
+
+@cache
+def _shape(cls: type) -> tuple[dict[str, Any], dict[str, dataclasses.Field[Any]]]:
+    """Types and fields of a message, looked up once."""
+    return get_type_hints(cls), {f.name: f for f in dataclasses.fields(cls)}
 
 
 def _typed(hint: Any, value: Any, where: str) -> Any:

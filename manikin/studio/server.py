@@ -5,6 +5,7 @@ browser unless its Origin is checked, so it is.
 """
 
 import asyncio
+import collections
 import contextlib
 import re
 import secrets
@@ -15,7 +16,7 @@ import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
@@ -81,12 +82,13 @@ class Client:
 class Studio:
     """The session, its clients and the application that serves them."""
 
-    def __init__(self, folder: TakeFolder, token: str | None = None, hosts: tuple[str, ...] = ()) -> None:
+    def __init__(self, folder: TakeFolder, token: str | None = None, anywhere: bool = False) -> None:
         self.folder = folder
         self.token = token or secrets.token_urlsafe(24)
-        self.hosts = {"127.0.0.1", "localhost", "[::1]", *hosts}
+        self.anywhere = anywhere  # whether other machines may ask, by whatever name they know this one
         self.clients: set[Client] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._passed: collections.deque[tuple[str, str | bytes]] = collections.deque()
         self.session = Session(folder, self._send)
         routes = [
             WebSocketRoute("/ws", self._websocket),
@@ -116,13 +118,19 @@ class Studio:
     def _send(self, key: str, content: str | bytes) -> None:
         """Called by the session's thread: hand over and go on."""
         loop = self._loop
-        if loop is not None and self.clients:
+        if loop is None or not self.clients:
+            return
+        self._passed.append((key, content))
+        # one call for all that is said at once
+        if len(self._passed) == 1:
             with contextlib.suppress(RuntimeError):  # the loop has just closed
-                loop.call_soon_threadsafe(self._offer, key, content)
+                loop.call_soon_threadsafe(self._offer)
 
-    def _offer(self, key: str, content: str | bytes) -> None:
-        for client in self.clients:
-            client.offer(key, content)
+    def _offer(self) -> None:
+        while self._passed:
+            key, content = self._passed.popleft()
+            for client in self.clients:
+                client.offer(key, content)
 
     # --- who may come in
 
@@ -133,7 +141,7 @@ class Studio:
     def _origin_ok(self, connection: HTTPConnection) -> bool:
         """The page must come from here: the Host is ours, and the Origin, if there is one, is that Host."""
         host = connection.headers.get("host", "")
-        if re.sub(r":\d+$", "", host).lower() not in self.hosts:
+        if not self.anywhere and re.sub(r":\d+$", "", host).lower() not in ("127.0.0.1", "localhost", "[::1]"):
             return False
         origin = connection.headers.get("origin")
         if origin is None:
@@ -306,6 +314,10 @@ class Running:
     def address(self) -> str:
         return page_address(self.host, self.port, self.studio.token)
 
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
     def _serve(self) -> None:
         self._server.run(sockets=[self._socket])
 
@@ -352,4 +364,4 @@ def listen(host: str, port: int) -> socket.socket:
 def page_address(host: str, port: int, token: str) -> str:
     """What to open in a browser."""
     shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{port}/?token={token}"
+    return f"http://{shown}:{port}/?token={quote(token, safe='')}"

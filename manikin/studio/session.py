@@ -34,6 +34,8 @@ T = TypeVar("T")
 Send = Callable[[str, bytes | str], None]
 # how often, in real seconds, listeners are told
 FRAME, STATUS, INPUT, WHY, TAKES = 1 / 60, 1 / 20, 1 / 30, 1 / 5, 2.0
+# steps come in groups of so many seconds: fewer, and waking up costs more than it brings
+TICK = 0.004
 # physics that is later than this [s] gives up the lost time
 LATE = 0.1
 # moments to return to: one a second, and at most so many (every second one is then dropped)
@@ -109,10 +111,13 @@ class Session:
 
     def put(self, message: m.ClientMessage) -> None:
         """Hand a message to the session."""
-        if isinstance(message, m.Drag):
+        pointer = isinstance(message, m.Drag)
+        if pointer:
             self._arrivals[id(message)] = time.perf_counter()
         self._line.append(message)
-        self._wake.set()
+        # a pointer waits for the next step, which looks at it first
+        if not pointer or not self.playing:
+            self._wake.set()
 
     def ask(self, work: Callable[[], T]) -> "concurrent.futures.Future[T]":
         """Have something looked up between two steps."""
@@ -162,19 +167,21 @@ class Session:
                 traceback.print_exc()
                 self._say(m.Error(message.kind, f"{type(error).__name__}: {error}"), unique=True)
 
-    def _advance(self, now: float) -> float:
-        """A step, if one is due; how long to wait for the next [s]."""
-        live = self.live
-        if live is None or not self.playing:
-            return 1 / 60
-        real, simulated = self._clock
-        behind = (now - real) * self.speed - (live.time - simulated)
-        if behind < 0:
-            return min(-behind / self.speed, 1 / 60)
-        if behind > LATE * self.speed:
-            self._clock = (now, live.time)
-        self._step()
-        return 0.0
+    def _advance(self, began: float) -> float:
+        """All steps that are due, inputs before each; how long to wait for the next [s]."""
+        while self.playing and self.live is not None:
+            now = time.perf_counter()
+            real, simulated = self._clock
+            behind = (now - real) * self.speed - (self.live.time - simulated)
+            if behind < 0:
+                return max(-behind / self.speed, TICK - (now - began))
+            if behind > LATE * self.speed:
+                self._clock = (now, self.live.time)
+            self._step()
+            if time.perf_counter() >= self._due["frame"]:
+                return 0.0
+            self._read()
+        return 1 / 60
 
     def _step(self) -> None:
         live = self.live
@@ -460,10 +467,12 @@ class Session:
             if self._is_due("takes", now, TAKES):
                 self._say_takes()
             return
-        if self._is_due("frame", now, FRAME):
-            self._rate.append((now, self.live.time))
-            self._send_frames()
-            self._send_preview()
+        if not self._is_due("frame", now, FRAME):
+            # all that is told goes with a frame
+            return
+        self._rate.append((now, self.live.time))
+        self._send_frames()
+        self._send_preview()
         if self._is_due("status", now, STATUS):
             self._say(self.status())
         if self.live.grip is not None and self._is_due("input", now, INPUT):

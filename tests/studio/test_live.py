@@ -1,5 +1,8 @@
 """A run with a user's hands in it: what is dragged follows, everything replays, and every moment can be returned to."""
 
+import re
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -233,6 +236,13 @@ def test_a_take_with_new_masses_pushes_and_a_grasp_replays(tmp_path: Path) -> No
     masses = [c["value"] for c in recording.meta["changes"] if c["field"] == "body_mass"]
     assert masses == pytest.approx([12.0, 20.0])
     assert replay(recording).difference <= 1e-9
+    # a stranger's program agrees
+    page = (Path(__file__).parents[2] / "docs" / "recording.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    recording.save(tmp_path / "take.npz")
+    (tmp_path / "stranger.py").write_text(program, encoding="utf-8")
+    done = subprocess.run([sys.executable, "stranger.py", "take.npz"], cwd=tmp_path, capture_output=True, text=True)
+    assert "2000 steps replayed" in done.stdout, done.stderr
     # without the changes it does not
     recording.meta["changes"].clear()
     assert replay(recording).difference > 1e-3

@@ -59,32 +59,31 @@ class Desk:
         self.page.click(f'[data-testid="{name}"]')
 
     def open(self, scene: str) -> None:
-        take = self("studio.studio.model?.take ?? ''")
-        if not self("document.querySelector('.gallery').hidden === false"):
+        take = self("studio.state.model?.take ?? ''")
+        if self.page.locator(".gallery").is_hidden():
             self.click("scenes")
         self.click(f"scene-{scene}")
-        self.until("([scene, take]) => studio.ready && studio.studio.model.scene === scene && studio.studio.model.take !== take",
-                   [scene, take])  # fmt: skip
+        self.until("([s, t]) => studio.ready && studio.state.model.scene === s && studio.state.model.take !== t", [scene, take])
 
     def play(self) -> None:
         if not self.status("playing"):
             self.click("play")
-            self.until("studio.studio.status.playing")
+            self.until("studio.state.status.playing")
 
     def pause(self) -> None:
         if self.status("playing"):
             self.click("play")
-            self.until("!studio.studio.status.playing")
+            self.until("!studio.state.status.playing")
 
     def status(self, key: str) -> Any:
-        return self(f"studio.studio.status?.{key}")
+        return self(f"studio.state.status?.{key}")
 
     def body(self, name: str) -> np.ndarray:
         return np.array(self("name => studio.body(name)", name))
 
     def wait(self, seconds: float) -> None:
         """Let simulated time pass."""
-        self.until("end => studio.studio.status.time >= end", self.status("time") + seconds)
+        self.until("end => studio.state.status.time >= end", self.status("time") + seconds)
 
     def spot(self, name: str, push: bool = False) -> tuple[float, float]:
         place = self(SPOT, [name, push])
@@ -100,11 +99,11 @@ class Desk:
 
     def release(self) -> None:
         self.page.mouse.up()
-        self.until("!studio.studio.input?.held")
+        self.until("!studio.state.input?.held")
 
     def gap(self) -> float:
         """How far the grabbed point is from the pointer [m]."""
-        return float(self("Math.hypot(...studio.studio.input.point.map((p, k) => p - studio.studio.input.goal[k]))"))
+        return float(self("Math.hypot(...studio.state.input.point.map((p, k) => p - studio.state.input.goal[k]))"))
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +126,7 @@ def sit_down(browser: Any, address: str, **context: Any) -> Iterator[Desk]:
     page = context.new_page()
     desk = Desk(page)
     page.goto(f"{address}&fps={FPS}")
-    desk.until("window.studio && studio.studio.link.state !== 'waiting'")
+    desk.until("window.studio && studio.state.link.state !== 'waiting'")
     yield desk
     context.close()
 
@@ -147,7 +146,7 @@ def test_the_gallery_shows_every_scene_and_finds_by_words(tmp_path, browser):
         desk.page.fill('[data-testid="search"]', "pendulum heavy")
         assert desk("[...document.querySelectorAll('.card')].map(c => c.dataset.testid)") == ["scene-pendulum"]
         desk.page.press('[data-testid="search"]', "Enter")
-        desk.until("studio.ready && studio.studio.model.scene === 'pendulum'")
+        desk.until("studio.ready && studio.state.model.scene === 'pendulum'")
         assert desk("document.querySelector('.gallery').hidden")
 
 
@@ -163,8 +162,8 @@ def drag_the_hand(desk: Desk) -> None:
 
 def test_a_dragged_hand_follows(desk):
     drag_the_hand(desk)
-    desk.until("studio.studio.input?.held")
-    assert desk("studio.studio.input.mode") == "task"
+    desk.until("studio.state.input?.held")
+    assert desk("studio.state.input.mode") == "task"
     before = desk.body("hand_l")
     desk.wait(2.5)
     assert desk.gap() < 0.03
@@ -177,7 +176,7 @@ def test_without_its_drag_handler_nothing_follows(browser, server):
         drag_the_hand(desk)
         desk.wait(0.5)
         assert desk("studio.sent") == 0
-        assert desk("studio.studio.input?.held") is not True
+        assert desk("studio.state.input?.held") is not True
         desk.page.mouse.up()
 
 
@@ -191,8 +190,8 @@ def test_a_push_on_the_chest_has_an_arrow_and_an_effect(desk):
     desk.press(x, y)
     desk.move(x + 40, y)
     desk.until("studio.arrow.visible && studio.arrow.newtons > 20")
-    assert desk("studio.studio.input.mode") == "push"
-    force = np.array(desk("studio.studio.input.force"))
+    assert desk("studio.state.input.mode") == "push"
+    force = np.array(desk("studio.state.input.force"))
     label = desk.page.inner_text('[data-testid="force-label"]')
     assert label.split()[1] == "N"
     assert math.isclose(float(label.split()[0]), np.linalg.norm(force), rel_tol=0.5)
@@ -208,13 +207,13 @@ def test_a_chain_is_pulled_by_a_spring_with_newtons(desk):
     desk.open("chain")
     desk.play()
     desk.wait(0.2)
-    end = desk("studio.studio.model.bodies.filter(b => b.part_of === 'prop').at(-1).name")
+    end = desk("studio.state.model.bodies.filter(b => b.part_of === 'prop').at(-1).name")
     x, y = desk.spot(end)
     before = desk.body(end)
     desk.press(x, y)
     desk.move(x + 30, y - 20)
     desk.until("studio.arrow.visible && studio.arrow.newtons > 1")
-    assert desk("studio.studio.input.mode") == "spring"
+    assert desk("studio.state.input.mode") == "spring"
     desk.wait(0.6)
     assert np.linalg.norm(desk.body(end) - before) > 0.03
     desk.release()
@@ -223,18 +222,18 @@ def test_a_chain_is_pulled_by_a_spring_with_newtons(desk):
 def test_the_pendulums_goal_can_be_dragged(desk):
     desk.open("pendulum")
     desk.play()
-    desk.until("studio.studio.status.markers.some(m => m.active)")
-    marker = desk("studio.studio.status.markers.find(m => m.active)")
+    desk.until("studio.state.status.markers.some(m => m.active)")
+    marker = desk("studio.state.status.markers.find(m => m.active)")
     place = desk("p => studio.project(p)", marker["place"])
     desk.press(place["x"], place["y"])
     desk.move(place["x"] + 10, place["y"] - 30)
-    desk.until("studio.studio.input?.held && studio.studio.input.mode === 'goal'")
+    desk.until("studio.state.input?.held && studio.state.input.mode === 'goal'")
     desk.wait(1.0)
-    goal = np.array(desk("studio.studio.input.goal"))
+    goal = np.array(desk("studio.state.input.goal"))
     assert np.linalg.norm(goal - marker["place"]) > 0.05
     desk.release()
     # it stays where it was put, and the hand goes there
-    now = desk("name => studio.studio.status.markers.find(m => m.name === name).place", marker["name"])
+    now = desk("name => studio.state.status.markers.find(m => m.name === name).place", marker["name"])
     assert np.linalg.norm(goal - now) < 0.01
     desk.until("([body, goal]) => Math.hypot(...studio.body(body).map((p, k) => p - goal[k])) < 0.15", [marker["body"], now])
 
@@ -244,12 +243,12 @@ def time_to_top(desk: Desk, mass: float) -> float:
     desk.open("lift")
     desk.page.fill('.knob input[type="number"][aria-label="Box mass"]', str(mass))
     desk.page.keyboard.press("Enter")
-    desk.until("mass => studio.studio.knobs.find(k => k.path === 'props.box.mass').value === mass", mass)
+    desk.until("mass => studio.state.knobs.find(k => k.path === 'props.box.mass').value === mass", mass)
     desk("document.activeElement.blur()")
     desk.play()
-    desk.until("studio.studio.status.step === 'lift'")
+    desk.until("studio.state.status.step === 'lift'")
     began = desk.status("time")
-    desk.until("['top', 'lower', 'give_up'].includes(studio.studio.status.step)")
+    desk.until("['top', 'lower', 'give_up'].includes(studio.state.status.step)")
     assert desk.status("step") != "give_up"
     return float(desk.status("time")) - began
 
@@ -260,7 +259,7 @@ def test_a_heavier_box_is_slower_and_undo_turns_back(desk):
     assert heavy > light + 0.2
     desk.pause()
     desk.click("undo")
-    desk.until("studio.studio.knobs.find(k => k.path === 'props.box.mass').value === 8")
+    desk.until("studio.state.knobs.find(k => k.path === 'props.box.mass').value === 8")
 
 
 def test_scrubbing_back_and_trying_again_from_there(desk):
@@ -271,22 +270,22 @@ def test_scrubbing_back_and_trying_again_from_there(desk):
     take, length = desk.status("take"), desk.status("length")
     desk.page.keyboard.press("l")
     track = desk.page.locator('[data-testid="timeline"]').bounding_box()
-    seconds = max(length, desk("studio.studio.model.seconds"))
+    seconds = max(length, desk("studio.state.model.seconds"))
     desk.page.mouse.move(track["x"] + track["width"] * length / seconds, track["y"] + 18)
     desk.page.mouse.down()
     desk.page.mouse.move(track["x"] + track["width"] * 0.5 / seconds, track["y"] + 18, steps=5)
     desk.page.mouse.up()
-    desk.until("studio.studio.status.seeking && Math.abs(studio.studio.status.time - 0.5) < 0.05")
-    desk.until("Math.abs(studio.studio.frame.time - studio.studio.status.time) < 0.02")
+    desk.until("studio.state.status.seeking && Math.abs(studio.state.status.time - 0.5) < 0.05")
+    desk.until("Math.abs(studio.state.frame.time - studio.state.status.time) < 0.02")
     there = desk.body("hand_r")
     desk.click("branch")
-    desk.until("take => studio.ready && studio.studio.status.take !== take && !studio.studio.status.seeking", take)
+    desk.until("take => studio.ready && studio.state.status.take !== take && !studio.state.status.seeking", take)
     assert abs(desk.status("time") - 0.5) < 0.05
     assert np.linalg.norm(desk.body("hand_r") - there) < 0.01
     desk.play()
     desk.wait(0.2)
     desk.pause()
-    assert desk("studio.studio.takes.length") >= 2
+    assert desk("studio.state.takes.length") >= 2
     # the first one beside it
     desk.page.click(f'[data-take="{take}"] [data-testid="take-ghost"]')
     desk.until("studio.ghosts.length === 1")
@@ -298,8 +297,8 @@ def test_the_preview_is_what_then_happens(desk):
     desk.open("lift")
     desk("""() => {
         window.seen = []; window.told = [];
-        studio.studio.onFrame(f => f.kind === 1 && seen.push([f.time, studio.body("hand_l")]));
-        studio.studio.on("preview_paths", p => told.push(p));
+        studio.state.onFrame(f => f.kind === 1 && seen.push([f.time, studio.body("hand_l")]));
+        studio.state.on("preview_paths", p => told.push(p));
     }""")
     desk.play()
     desk.wait(0.3)
@@ -313,7 +312,7 @@ def test_the_preview_is_what_then_happens(desk):
     desk.until("rest => told.some(p => p.choice === -1 && p.start > rest)", rest)
     assert -1 in desk("studio.previews")
     paths = desk("rest => told.find(p => p.choice === -1 && p.start > rest)", rest)
-    desk.until("end => studio.studio.status.time > end", paths["start"] + 0.6)
+    desk.until("end => studio.state.status.time > end", paths["start"] + 0.6)
     seen = desk("seen")
     desk.release()
     line = next(p for p in paths["paths"] if p["body"] == "hand_l")
@@ -324,7 +323,7 @@ def test_the_preview_is_what_then_happens(desk):
     worst = max(float(np.linalg.norm(where(t) - np.array(p))) for t, p in then)
     assert worst < 0.001
     desk.click("preview")
-    desk.until("!studio.studio.status.preview && studio.previews.length === 0")
+    desk.until("!studio.state.status.preview && studio.previews.length === 0")
 
 
 def test_five_futures_and_one_is_taken(desk):
@@ -334,31 +333,31 @@ def test_five_futures_and_one_is_taken(desk):
     x, y = desk.spot("hand_l")
     desk.press(x, y)
     desk.move(x + 5, y - 15)
-    desk.until("studio.studio.input?.held")
+    desk.until("studio.state.input?.held")
     desk.page.keyboard.press("v")
     # what is held stays held while one looks
     desk.page.mouse.up()
     desk.until("[0, 1, 2, 3, 4].every(k => studio.previews.includes(k))")
     assert not desk.status("playing")
-    before = desk("studio.studio.input.goal")
+    before = desk("studio.state.input.goal")
     desk.click("future-3")
-    desk.until("z => studio.studio.input.held && studio.studio.input.goal[2] > z + 0.1", before[2])
-    desk.until("studio.studio.status.playing")
+    desk.until("z => studio.state.input.held && studio.state.input.goal[2] > z + 0.1", before[2])
+    desk.until("studio.state.status.playing")
     desk.page.keyboard.press("Escape")
-    desk.until("!studio.studio.input.held")
+    desk.until("!studio.state.input.held")
 
 
 def test_the_why_panel_explains(desk):
     desk.open("stand")
     desk.click("tab-why")
     desk.play()
-    desk.until("studio.studio.why && document.querySelectorAll('.task').length > 1")
+    desk.until("studio.state.why && document.querySelectorAll('.task').length > 1")
     desk.until("studio.cones > 0 && document.querySelectorAll('.joint').length > 3")
     assert "cm from the edge" in desk.page.inner_text('[data-testid="why-balance"]')
-    order = desk("studio.studio.why.tasks.filter(t => t.active).map(t => t.priority)")
+    order = desk("studio.state.why.tasks.filter(t => t.active).map(t => t.priority)")
     assert order == sorted(order)
     desk.click("tab-knobs")
-    desk.until("studio.cones === 0 && !studio.studio.status.why")
+    desk.until("studio.cones === 0 && !studio.state.status.why")
 
 
 def test_a_take_is_named_saved_exported_and_still_there_after_a_reload(desk, tmp_path):
@@ -372,9 +371,9 @@ def test_a_take_is_named_saved_exported_and_still_there_after_a_reload(desk, tmp
     desk.page.click(f'{row} [data-testid="take-rename"]')
     desk.page.fill(f"{row} input.take-name", "half a lift")
     desk.page.keyboard.press("Enter")
-    desk.until("take => studio.studio.takes.find(t => t.id === take).name === 'half a lift'", take)
+    desk.until("take => studio.state.takes.find(t => t.id === take).name === 'half a lift'", take)
     desk.page.click(f'{row} [data-testid="take-save"]')
-    desk.until("take => studio.studio.takes.find(t => t.id === take).saved", take)
+    desk.until("take => studio.state.takes.find(t => t.id === take).saved", take)
     for kind in ("glb", "bvh", "npz"):
         desk.page.click(f'{row} [data-testid="take-export"]')
         with desk.page.expect_download(timeout=PATIENCE) as download:
@@ -386,7 +385,7 @@ def test_a_take_is_named_saved_exported_and_still_there_after_a_reload(desk, tmp
     assert {"hand_l", "box"} <= {n.name for n in glb.nodes}
     assert glb.animations
     desk.page.reload()
-    desk.until("take => window.studio && studio.ready && studio.studio.takes.some(t => t.id === take)", take)
+    desk.until("take => window.studio && studio.ready && studio.state.takes.some(t => t.id === take)", take)
     desk.click("tab-takes")
     assert "half a lift" in desk.page.inner_text(row)
 
@@ -401,9 +400,9 @@ def test_a_finger_on_a_tablet_grabs_too(browser, server):
         touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
         for k in range(1, 6):
             touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x + 4 * k, "y": y - 4 * k}]})
-        desk.until("studio.studio.input?.held && studio.sent > 0")
+        desk.until("studio.state.input?.held && studio.sent > 0")
         touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-        desk.until("!studio.studio.input.held")
+        desk.until("!studio.state.input.held")
 
 
 def test_a_lost_connection_is_told_and_comes_back(browser, tmp_path):
@@ -414,14 +413,14 @@ def test_a_lost_connection_is_told_and_comes_back(browser, tmp_path):
         desk.page.wait_for_selector('[data-testid="banner"]:not([hidden])', timeout=PATIENCE)
         assert "Connection lost" in desk.page.inner_text('[data-testid="banner"]')
         with Running(Studio(TakeFolder(tmp_path), token="a-token"), port=first.port):
-            desk.until("studio.studio.link.state === 'open'")
+            desk.until("studio.state.link.state === 'open'")
             assert not desk.page.is_visible('[data-testid="banner"]')
 
 
 def test_a_wrong_token_says_what_to_do(browser, server):
     address = server.address.replace(server.studio.token, "wrong")
     with sit_down(browser, address) as desk:
-        desk.until("studio.studio.link.state === 'refused'")
+        desk.until("studio.state.link.state === 'refused'")
         assert "manikin studio" in desk.page.inner_text('[data-testid="banner"]')
 
 

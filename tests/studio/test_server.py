@@ -192,6 +192,8 @@ def test_scenes_takes_model_and_exports(page: Page, served: Running, folder: Tak
     cards = get(served, "/api/scenes").json()
     assert "lift" in [c["name"] for c in cards]
     assert all(c["title"] and c["group"] and c["description"] for c in cards)
+    for card in cards:
+        assert get(served, card["picture"]).headers["content-type"] == "image/webp", "run tools/make_studio_pictures.py"
     assert get(served, "/model.glb").status_code == 404
     page.say(m.Open("lift"))
     model = page.wait("model")

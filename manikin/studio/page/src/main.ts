@@ -313,7 +313,7 @@ studio.onLink((link) => {
 // --- for tests and the curious
 
 const exposed = {
-  studio,
+  state: studio,
   get ready(): boolean {
     return !!figure && !!studio.frame && shownScene === studio.model?.scene;
   },
