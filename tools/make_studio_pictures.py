@@ -67,9 +67,7 @@ class Desk:
         )
         take = self.page.evaluate("studio.state.model?.take ?? ''")
         self.click(f"scene-{scene}")
-        self.until(
-            "([s, t]) => studio.ready && studio.state.model.scene === s && studio.state.model.take !== t", [scene, take]
-        )
+        self.until("([s, t]) => studio.ready && studio.state.model.scene === s && studio.state.model.take !== t", [scene, take])
 
     def play(self, seconds: float) -> None:
         """Let simulated time pass."""
