@@ -29,14 +29,18 @@ Progress = Callable[[float], None]
 Figures = dict[str, float]
 
 
-def run_bench(name: str | None, progress: Progress | None = None) -> Figures:
-    """All benchmarks, or one by name, as one flat table."""
+def run_bench(name: str | None, progress: Progress | None = None, long: bool = False) -> Figures:
+    """All benchmarks, or one by name, as one flat table. `long` adds campaigns, which take minutes to hours."""
     if name is not None and name not in BENCHMARKS:
         raise InputError(f"no benchmark is called '{name}'{did_you_mean(name, BENCHMARKS)}")
     chosen = [name] if name else list(BENCHMARKS)
+    if long and not set(chosen) & set(CAMPAIGNS):
+        raise InputError(f"--long: '{name}' has no campaign{did_you_mean('', CAMPAIGNS)}")
     out: Figures = {}
     for k, benchmark in enumerate(chosen):
         out |= {f"{benchmark}.{key}": value for key, value in BENCHMARKS[benchmark]().items()}
+        if long and benchmark in CAMPAIGNS:
+            out |= {f"{benchmark}.{key}": value for key, value in CAMPAIGNS[benchmark]().items()}
         if progress is not None:
             progress((k + 1) / len(chosen))
     return out
@@ -255,4 +259,21 @@ def bench_nearest() -> Figures:
     }
 
 
-BENCHMARKS: dict[str, Callable[[], Figures]] = {"abe2006": bench_abe2006, "nearest": bench_nearest}
+def bench_studio() -> Figures:
+    """The studio as raw clients see it: event to physics, frames, what the server costs, a crowd, the preview."""
+    from manikin.studio.measure import bench_studio as measure
+
+    return measure()
+
+
+def studio_campaign() -> Figures:
+    """Ten simulated minutes of random dragging and pushing in each scene, and ten paced minutes on the lift."""
+    from manikin.studio.measure import campaign
+
+    return campaign(600.0, 600.0)
+
+
+BENCHMARKS: dict[str, Callable[[], Figures]] = {
+    "abe2006": bench_abe2006, "nearest": bench_nearest, "studio": bench_studio,
+}  # fmt: skip
+CAMPAIGNS: dict[str, Callable[[], Figures]] = {"studio": studio_campaign}

@@ -25,7 +25,7 @@ class Replay:
 
 def replay(recording: Recording, watch: Watch | None = None) -> Replay:
     """Replay with mj_step alone; `watch(step, model, data)` is called after each step (and before the first, step 0)."""
-    model = _model(recording)
+    model = replay_model(recording)
     data = mujoco.MjData(model)
     changes: dict[int, list[Array]] = {}
     for row in recording.eq:
@@ -45,8 +45,9 @@ def replay(recording: Recording, watch: Watch | None = None) -> Replay:
     if watch is not None:
         watch(0, model, data)
     for k in range(len(recording.ctrl)):
-        _switch(model, data, changes.get(k, []))
+        # edits first: mj_setConst moves the anchors of ball joints between bodies, and the rows of that step put them back
         _edit(model, edits.get(k, []))
+        _switch(model, data, changes.get(k, []))
         data.xfrc_applied[:] = 0.0
         for row in pushes.get(k, []):
             data.xfrc_applied[int(row[1])] += row[2:]
@@ -63,7 +64,7 @@ def replay(recording: Recording, watch: Watch | None = None) -> Replay:
     return Replay(worst, when, len(recording.ctrl))
 
 
-def _model(recording: Recording) -> mujoco.MjModel:
+def replay_model(recording: Recording) -> mujoco.MjModel:
     """The recorded model, when it compiles and the arrays are its own."""
     try:
         model = mujoco.MjModel.from_xml_string(recording.mjcf)

@@ -74,42 +74,59 @@ def load_recording(path: Path | str) -> Recording:
 
 
 class Recorder:
-    """Collects a run step by step; `finish` makes the Recording, also after a failure or an interrupt."""
+    """Collects a run step by step; `finish` makes the Recording, also after a failure or an interrupt.
+
+    What it collects goes through `keep`, so that it can be kept elsewhere than in memory.
+    """
 
     def __init__(self, world: World, tasks: list[Task], fps: float, meta: dict[str, Any]) -> None:
         self.world, self.tasks, self.fps, self.meta = world, tasks, fps, meta
-        self.ctrl: list[Array] = []
-        self.xfrc: list[list[float]] = []
-        self.eq: list[list[float]] = []
-        self.frames: list[tuple[float, int, Array, Array, Array]] = []
-        self.rows: dict[str, list[list[float]]] = {t.name: [] for t in tasks}
-        self.keys: list[tuple[int, Array]] = []
-        self.events: list[dict[str, Any]] = []
-        # numbers of steps at which the next frame and the next key state are due
+        self.kept: dict[str, list[Any]] = {
+            kind: [] for kind in ("ctrl", "xfrc", "eq", "frame", "key", "event", "change", "input")
+        }
+        self._frames = self._keys = 0
+        # numbers of steps at which the next frame and the next key state are due, and of the last frame
         self._next_frame = self._next_key = 0
-        self.switches()
+        self._last_frame = -1
         self.initial = world.full_state()
+        self.begin()
+        self.switches()
         self._key(self.initial)
         self._frame({})
+
+    def begin(self) -> None:
+        """Before anything is kept."""
+
+    def keep(self, kind: str, row: Any) -> None:
+        """One thing that happened: an array of numbers, or a table (event, change, input)."""
+        self.kept[kind].append(row)
 
     def switches(self) -> None:
         """Note grasps, releases and clamps; they act before the coming step."""
         for e in self.world.switched:
             data = self.world.model.eq_data[e]
-            self.eq.append([float(self.world.steps), float(e), float(self.world.data.eq_active[e]), *data[:12]])
+            self.keep("eq", [float(self.world.steps), float(e), float(self.world.data.eq_active[e]), *data[:12]])
         self.world.switched.clear()
 
     def pushed(self, body: int, wrench: Array) -> None:
         """Note an external force (3) and torque (3) that acts on a body in the coming step."""
-        self.xfrc.append([float(self.world.steps), float(body), *wrench])
+        self.keep("xfrc", [float(self.world.steps), float(body), *wrench])
 
     def event(self, name: str, **facts: Any) -> None:
         """Note something that happened, such as a step of the script."""
-        self.events.append({"time": self.world.time, "step": self.world.steps, "name": name, **facts})
+        self.keep("event", {"time": self.world.time, "step": self.world.steps, "name": name, **facts})
+
+    def changed(self, field: str, index: int | list[int], value: float) -> None:
+        """Note a number of the model that is changed before the coming step."""
+        self.keep("change", {"step": self.world.steps, "field": field, "index": index, "value": value})
+
+    def given(self, kind: str, **what: Any) -> None:
+        """Note an input that acts from the coming step on."""
+        self.keep("input", {"step": self.world.steps, "kind": kind, **what})
 
     def stepped(self, control: Control) -> None:
         """After each physics step."""
-        self.ctrl.append(control.ctrl)
+        self.keep("ctrl", control.ctrl)
         steps = self.world.steps
         if steps >= self._next_frame:
             self._frame(control.report())
@@ -117,56 +134,61 @@ class Recorder:
             self._key(self.world.full_state())
 
     def _key(self, state: Array) -> None:
-        self.keys.append((self.world.steps, state))
-        self._next_key = math.ceil((len(self.keys) * KEY_SECONDS - 1e-9) / self.world.timestep)
+        self.keep("key", (self.world.steps, state))
+        self._keys += 1
+        self._next_key = next_key(self._keys, self.world.timestep)
 
     def _frame(self, report: dict[str, Any]) -> None:
         world = self.world
-        self.frames.append(
-            (
-                world.time,
-                world.steps,
-                world.data.qpos.copy(),
-                world.data.qvel.copy(),
-                body_forces(world.model, world.data),
-            )
-        )
-        self._next_frame = round(len(self.frames) / self.fps / world.timestep)
+        rows = []
         for task in self.tasks:
             r = report.get(task.name)
-            self.rows[task.name].append(
-                [
-                    task.error,
-                    r.force if r else 0.0,
-                    r.limit if r else _limit(task),
-                    float(task.priority),
-                    float(task.active),
-                ]
-            )
+            force, limit = (r.force, r.limit) if r else (0.0, _limit(task))
+            rows.append([task.error, force, limit, float(task.priority), float(task.active)])
+        force = body_forces(world.model, world.data)
+        self.keep("frame", (world.time, world.steps, world.data.qpos.copy(), world.data.qvel.copy(), force, rows))
+        self._frames += 1
+        self._last_frame = world.steps
+        self._next_frame = next_frame(self._frames, self.fps, world.timestep)
+
+    def last_frame(self) -> None:
+        """The very last moment as a frame."""
+        if self._last_frame != self.world.steps:
+            self._frame({})
 
     def finish(self) -> Recording:
         """What was collected, with the very last moment as a frame."""
-        model = self.world.model
-        if self.frames[-1][1] != self.world.steps:
-            self._frame({})
-        time, step, qpos, qvel, force = zip(*self.frames)
-        meta = self.meta | {"events": self.events, "fps": self.fps, "timestep": self.world.timestep}
+        self.last_frame()
+        kept, model = self.kept, self.world.model
+        time, step, qpos, qvel, force, rows = zip(*kept["frame"])
+        noted = {"events": kept["event"], "changes": kept["change"], "inputs": kept["input"]}
+        columns = np.array(rows, float).reshape(len(rows), len(self.tasks), len(TASK_FIELDS))
         return Recording(
             mjcf=self.world.mjcf,
-            meta=meta,
+            meta=self.meta | noted | {"fps": self.fps, "timestep": self.world.timestep},
             initial=self.initial,
-            key_step=np.array([k for k, _ in self.keys], np.int64),
-            key_state=np.array([s for _, s in self.keys]),
+            key_step=np.array([k for k, _ in kept["key"]], np.int64),
+            key_state=np.array([s for _, s in kept["key"]]),
             time=np.array(time),
             step=np.array(step, np.int64),
             qpos=np.array(qpos),
             qvel=np.array(qvel),
             contact_force=np.array(force),
-            ctrl=np.array(self.ctrl).reshape(-1, model.nu),
-            xfrc=np.array(self.xfrc).reshape(-1, 8),
-            eq=np.array(self.eq).reshape(-1, 15),
-            tasks={n: dict(zip(TASK_FIELDS, np.array(r, float).T)) for n, r in self.rows.items()},
+            ctrl=np.array(kept["ctrl"]).reshape(-1, model.nu),
+            xfrc=np.array(kept["xfrc"]).reshape(-1, 8),
+            eq=np.array(kept["eq"]).reshape(-1, 15),
+            tasks={t.name: dict(zip(TASK_FIELDS, columns[:, k].T.copy())) for k, t in enumerate(self.tasks)},
         )
+
+
+def next_frame(frames: int, fps: float, timestep: float) -> int:
+    """The number of steps at which the next frame is due, after so many."""
+    return round(frames / fps / timestep)
+
+
+def next_key(keys: int, timestep: float) -> int:
+    """The number of steps at which the next whole state is due, after so many."""
+    return math.ceil((keys * KEY_SECONDS - 1e-9) / timestep)
 
 
 def _limit(task: Task) -> float:

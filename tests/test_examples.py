@@ -59,7 +59,7 @@ def test_readme_program(tmp_path: Path):
 def test_replay_in_plain_mujoco(tmp_path: Path, lift: mk.Take):
     (program,) = blocks(ROOT / "docs" / "recording.md", "python")
     assert "manikin" not in program
-    assert len([line for line in program.splitlines() if line]) <= 24
+    assert len([line for line in program.splitlines() if line]) <= 26
     mk.save(lift, tmp_path / "lift.npz")
     (tmp_path / "replay.py").write_text(program.replace("sys.argv[1] if len(sys.argv) > 1 else ", ""), encoding="utf-8")
     assert "steps replayed" in perform(tmp_path / "replay.py", tmp_path)

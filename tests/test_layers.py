@@ -30,7 +30,8 @@ LAYERS = (
     ("scenes",),
     ("export",),
     ("api",),
-    ("checks", "bench", "pushes", "studio"),
+    ("checks", "pushes", "studio"),
+    ("bench",),
     ("papers",),
     ("cli",),
     ("__main__",),
@@ -79,6 +80,12 @@ def test_numba_comes_through_one_door() -> None:
     assert users == {"manikin.compiled"}
 
 
+def test_the_server_s_libraries_stay_in_the_studio() -> None:
+    web = {"starlette", "uvicorn", "websockets"}
+    users = {module for module, file in modules().items() if web & {i.split(".")[0] for i in imports(file)}}
+    assert users == {"manikin.studio.server", "manikin.studio.measure"}
+
+
 def reached_from(package: str) -> set[str]:
     """Everything that a package imports, directly or through other modules of ours."""
     known = modules()
@@ -105,7 +112,7 @@ def test_the_search_sees_mujoco_where_it_is() -> None:
 def test_importing_and_listing_stay_light() -> None:
     program = (
         "import sys, manikin\n"
-        "heavy = {'numpy', 'mujoco', 'numba', 'scipy'}\n"
+        "heavy = {'numpy', 'mujoco', 'numba', 'scipy', 'starlette', 'uvicorn', 'websockets'}\n"
         "first = heavy & set(sys.modules)\n"
         "sys.argv = ['manikin', 'list']\n"
         "from manikin.cli import main\n"

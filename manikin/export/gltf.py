@@ -23,9 +23,14 @@ Array = NDArray[np.float64]
 
 def save_glb(recording: Recording, path: Path) -> None:
     """Write a recording as binary glTF."""
-    content = _Builder(recording).build()
+    content = glb_bytes(recording)
     with whole_file(path) as stream:
         stream.write(content)
+
+
+def glb_bytes(recording: Recording) -> bytes:
+    """A recording as binary glTF."""
+    return _Builder(recording).build()
 
 
 def _points(p: Array) -> Array:

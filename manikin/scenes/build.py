@@ -1,5 +1,6 @@
 """From a Scene to a Run: the world, its tasks, script and controller."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tomli_w
@@ -15,6 +16,7 @@ from manikin.scenes.scene import Scene
 from manikin.tasks.laws import Nearest
 from manikin.tasks.limits import JointLimits
 from manikin.tasks.measures import Points
+from manikin.tasks.task import Task
 
 
 def scene_text(scene: Scene) -> str:
@@ -22,8 +24,13 @@ def scene_text(scene: Scene) -> str:
     return tomli_w.dumps(scene.model_dump(mode="json", exclude_defaults=True, exclude_none=True))
 
 
-def build_run(scene: Scene, record: bool = True) -> Run:
-    """Everything needed to run a scene, at its first moment."""
+def build_run(
+    scene: Scene, record: bool = True, extra: Sequence[Task] = (), recorder: Callable[..., Recorder] = Recorder
+) -> Run:  # fmt: skip
+    """Everything needed to run a scene, at its first moment.
+
+    extra: tasks beside those of the scene, for whoever drives the run. recorder: what records it.
+    """
     world, actors = build_world(scene)
     tasks = [build_task(Here(scene, world, actors, f"tasks.{name}"), name, spec) for name, spec in scene.tasks.items()]
     for task in tasks:
@@ -37,8 +44,9 @@ def build_run(scene: Scene, record: bool = True) -> Run:
     )
     every = max(1, round(1 / (scene.control.rate * scene.timestep)))
     tugs = [build_tug(Here(scene, world, actors, f"tugs.{name}"), spec) for name, spec in scene.tugs.items()]
-    recorder = Recorder(world, tasks, scene.fps, _meta(scene, actors)) if record else None
-    return Run(world, controller, script, tasks, every, recorder, tugs)
+    tasks += extra
+    recording = recorder(world, tasks, scene.fps, _meta(scene, actors)) if record else None
+    return Run(world, controller, script, tasks, every, recording, tugs)
 
 
 def _meta(scene: Scene, actors: list[Actor]) -> dict[str, Any]:
@@ -51,8 +59,6 @@ def _meta(scene: Scene, actors: list[Actor]) -> dict[str, Any]:
         "seed": scene.seed,
         "controller": scene.controller,
         "driven": [],
-        "changes": [],
-        "inputs": [],
         "characters": {a.character.root: list(a.character.bodies) for a in actors},
         "feet": [f for a in actors for f in a.character.feet],
         "props": list(scene.props),

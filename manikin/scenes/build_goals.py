@@ -135,9 +135,14 @@ def _braced(
 ) -> GoalMaker:  # fmt: skip
     ((name, share),) = brace.items()
     body, axes = here.movable(name, f"{key}.brace"), list(measure.axes)
-    load = measure.carried[body]
-    fraction = float(load / (measure.masses.sum() + load))
-    return lambda w: Braced(_on_stance(w, actor, point)[axes], measure.axes, body, fraction, share)
+
+    def make(w: World) -> Goal:
+        # the load may have changed since the scene was built
+        load = measure.carried[body]
+        fraction = float(load / (measure.masses.sum() + load))
+        return Braced(_on_stance(w, actor, point)[axes], measure.axes, body, fraction, share)
+
+    return make
 
 
 def _numbers(here: Here, measure: Measure, given: Array, key: str) -> Array:

@@ -76,7 +76,7 @@ class Scene(Table):
             if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
                 raise ValueError(f"props: given '{name}': a name is made of letters, digits, _ and -")
         for path, (low, high, _) in self.knobs.items():
-            value = _value_at(self, path)
+            value = value_at(self, path)
             if isinstance(value, bool) or not isinstance(value, int | float | None):
                 raise ValueError(f"knobs.{path}: a knob turns a number, and there is none")
             if not low < high:
@@ -111,7 +111,7 @@ class Scene(Table):
         return {f"{name}/": spec for name, spec in self.characters.items()}
 
 
-def _value_at(scene: Scene, path: str) -> Any:
+def value_at(scene: Scene, path: str) -> Any:
     """What stands at the dotted path of a knob."""
     here: Any = scene
     for part in path.split("."):
@@ -158,6 +158,14 @@ def load_scene(source: str | Path, changes: dict[str, Any] | None = None) -> Sce
     except tomllib.TOMLDecodeError as error:
         raise SceneError(f"{path}: not TOML: {error}") from None
     return parse_scene(raw, path.name, changes)
+
+
+def parse_text(text: str, where: str) -> Scene:
+    """A scene from TOML text, such as a recording holds."""
+    try:
+        return parse_scene(tomllib.loads(text), where)
+    except tomllib.TOMLDecodeError as error:
+        raise SceneError(f"{where}: not TOML: {error}") from None
 
 
 def parse_scene(raw: dict[str, Any], where: str, changes: dict[str, Any] | None = None) -> Scene:

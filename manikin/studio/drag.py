@@ -1,0 +1,423 @@
+"""Dragging: what a pointer does to a run. A goal that is moved, a spring, a push, and a helping hand at the root.
+
+A part that a task moves has that task's goal moved; any other part of a character gets a task of its own for a while; props
+are pulled by a damped spring. Nothing is moved by force of the keyboard: it all goes through the physics.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.errors import InputError, did_you_mean
+from manikin.loop import Run
+from manikin.physics.world import Push, World
+from manikin.spatial import quat_conjugate, quat_multiply
+from manikin.studio.messages import Grab, Mode
+from manikin.tasks.goals import Aim, Fixed, Goal
+from manikin.tasks.laws import Hold, Stabilize
+from manikin.tasks.measures import CentreOfMass, Measured, Orientation, Points
+from manikin.tasks.task import Task
+
+Array = NDArray[np.float64]
+
+# tasks that wait, switched off, for a drag: of any body part, of its turn, of the centre of mass
+DRAG, TURN, LEAN = "studio_drag", "studio_turn", "studio_lean"
+WAITING = (DRAG, TURN, LEAN)
+# how hard a body part, and the centre of mass, may be pulled along [N], beside what carries their weight
+PART_FORCE, LEAN_FORCE = 300.0, 400.0
+# a push: newtons per metre of drag, and the most
+PUSH_SLOPE, PUSH_MOST = 500.0, 800.0
+# a prop hangs on a spring of this frequency [Hz], with at most so many times its weight, and so many newtons at least
+SPRING, SPRING_WEIGHTS, SPRING_LEAST = 3.0, 6.0, 60.0
+# the helping hand: how firmly it holds the centre of mass [Hz]
+ASSIST = 1.0
+
+
+def waiting_tasks() -> list[Task]:
+    """The tasks that a run in the studio has beside its own."""
+    nobody = Points(np.array([1]), np.zeros((1, 3)))
+    return [
+        Task(DRAG, nobody, _part_law(), 0, max_force=PART_FORCE, active=False),
+        Task(TURN, nobody, Stabilize(1.5, 0.05, 0.8), 1, active=False),
+        Task(LEAN, nobody, Stabilize(1.0, 0.05, 0.1), 0, max_force=LEAN_FORCE, active=False),
+    ]
+
+
+def _part_law() -> Stabilize:
+    return Stabilize(1.5, 0.03, 0.2)
+
+
+@dataclass(frozen=True)
+class Dragged:
+    """A goal of which some rows follow a pointer; the rest stays as it is."""
+
+    base: Goal | None
+    first: int
+    value: Array  # (k,)
+    size: int  # rows of the whole goal
+
+    def at(self, world: World, moving: bool = True) -> Aim:
+        aim = Aim(np.zeros(self.size)) if self.base is None else self.base.at(world, moving)
+        rows = slice(self.first, self.first + len(self.value))
+        value = np.array(aim.value)
+        value[rows] = self.value
+        rates = [np.array(r) if isinstance(r, np.ndarray) else r for r in (aim.rate, aim.acceleration)]
+        for rate in rates:
+            if isinstance(rate, np.ndarray):
+                rate[rows] = 0.0
+        return Aim(value, *rates)
+
+
+@dataclass
+class Grip:
+    """What the pointer holds. body: number, -1 for a centre of mass; task: whose goal it moves, "" for none."""
+
+    target: str
+    mode: Mode
+    body: int
+    point: Array  # (3,) in the body's frame
+    goal: Array  # (3,) world
+    task: str = ""
+    first: int = 0  # row of the task where it begins
+    axes: tuple[int, ...] = (0, 1, 2)
+    shift: Array = field(default_factory=lambda: np.zeros(3))  # from the grabbed point to the task's own, body frame
+    start: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))  # the body's turn when it was grabbed
+    turn: Array | None = None  # (4,) since then
+    rivals: tuple[str, ...] = ()  # tasks that could pull against the drag of another part of the same character
+    resting: tuple[str, ...] = ()  # those of them that were told to wait
+    before: Goal | Array | None = None  # the goal, or the place of a law that holds, to go back to
+
+
+@dataclass
+class Cast:
+    """Who and what there is: bodies of characters by root, feet (sites), movable props with their bodies."""
+
+    characters: dict[str, list[int]]
+    feet: list[int]
+    props: dict[str, list[int]]
+
+    def of(self, body: int) -> tuple[str, str]:
+        """("character" | "prop" | "world", its owner)."""
+        for root, bodies in self.characters.items():
+            if body in bodies:
+                return "character", root
+        for prop, bodies in self.props.items():
+            if body in bodies:
+                return "prop", prop
+        return "world", ""
+
+
+def find_cast(world: World, meta: dict[str, object]) -> Cast:
+    """From what a recording says of itself."""
+    characters, feet, props = meta["characters"], meta["feet"], meta["props"]
+    assert isinstance(characters, dict)
+    assert isinstance(feet, list)
+    assert isinstance(props, list)
+    model = world.model
+    # all bodies of a tree that hangs together, the root first
+    trees = {p: np.flatnonzero(model.body_rootid == model.body_rootid[world.body(p)]).tolist() for p in props}
+    movable = {p: tree for p, tree in trees.items() if model.body_weldid[world.body(p)] != 0}
+    own = {root: [world.body(b) for b in bodies] for root, bodies in characters.items()}
+    return Cast(own, [world.site(f) for f in feet], movable)
+
+
+# --- markers and handles
+
+
+def markers(run: Run) -> list[tuple[str, Task, int, int, Array]]:
+    """Goals that can be dragged: (name, task, body, first row, place). They are places that do not move by themselves."""
+    out = []
+    for task in run.tasks:
+        if task.name in WAITING or not isinstance(task.measure, Points):
+            continue
+        value = goal_value(run.world, task)
+        if value is None:
+            continue
+        for k, body in enumerate(task.measure.bodies.tolist()):
+            out.append((f"{task.name}/{k}", task, body, 3 * k, value[3 * k : 3 * k + 3]))
+    return out
+
+
+def goal_value(world: World, task: Task) -> Array | None:
+    """Where a task is headed now; None where it does not say."""
+    if isinstance(task.law, Hold):
+        return task.law.place
+    return None if task.goal is None else np.asarray(task.goal.at(world, moving=False).value)
+
+
+def com_of(world: World, bodies: list[int]) -> Array:
+    """Centre of mass (3,) [m] of bodies."""
+    mass = world.model.body_mass[bodies]
+    return np.asarray(mass @ world.data.xipos[bodies] / mass.sum())
+
+
+# --- taking hold, moving, letting go
+
+
+def grab(run: Run, cast: Cast, message: Grab) -> Grip:
+    """Take hold of a body, a marker or a centre of mass; it is wanted where it is until the pointer moves."""
+    if message.mode == "goal":
+        return _grab_goal(run, message)
+    if message.mode == "com":
+        return _grab_com(run, cast, message)
+    world = run.world
+    body, point = world.body(message.target), np.array(message.point)
+    part_of, _ = cast.of(body)
+    allowed = modes_of(cast, body)
+    if message.mode not in allowed:
+        raise InputError(f"grab.mode: '{message.target}' cannot be grabbed by '{message.mode}'{did_you_mean('', allowed)}")
+    place = world.data.xpos[body] + world.data.xmat[body].reshape(3, 3) @ point
+    grip = Grip(message.target, message.mode, body, point, place, start=world.data.xquat[body].copy())
+    if message.mode == "task" and part_of == "character":
+        _grab_part(run, cast, grip)
+    return grip
+
+
+def modes_of(cast: Cast, body: int) -> tuple[Mode, ...]:
+    """How a body can be grabbed, the plain drag first."""
+    part_of, _ = cast.of(body)
+    if part_of == "character":
+        return ("task", "push")
+    return ("spring", "push") if part_of == "prop" else ()
+
+
+def _grab_part(run: Run, cast: Cast, grip: Grip) -> None:
+    """A hand that a task moves has its goal moved; any other part gets the waiting task."""
+    for task in sorted(run.tasks, key=lambda t: t.priority):
+        measure = task.measure
+        own = task.name in WAITING
+        if not task.active or own or not isinstance(measure, Points) or grip.body not in measure.bodies:
+            continue
+        k = measure.bodies.tolist().index(grip.body)
+        grip.task, grip.first = task.name, 3 * k
+        # the task moves its own point of the body, the pointer the one that was grabbed
+        grip.shift = measure.offsets[k] - grip.point
+        grip.before = _goal_before(task)
+        return
+    task = by_name(run, DRAG)
+    task.measure = Points(np.array([grip.body]), grip.point[None])
+    task.law = _part_law()
+    # whoever holds the trunk holds all that hangs on it
+    task.max_force = PART_FORCE + _weight(run.world, cast, grip.body)
+    task.aim_at(Fixed(grip.goal.copy()))
+    grip.task = DRAG
+    _, root = cast.of(grip.body)
+    mine = cast.characters[root]
+    grip.rivals = tuple(
+        t.name for t in run.tasks if t.name != DRAG and isinstance(t.measure, Points) and np.isin(t.measure.bodies, mine).any()
+    )
+
+
+def _weight(world: World, cast: Cast, body: int) -> float:
+    _, root = cast.of(body)
+    return float(world.model.body_mass[cast.characters[root]].sum() * np.linalg.norm(world.model.opt.gravity))
+
+
+def _grab_goal(run: Run, message: Grab) -> Grip:
+    for name, task, body, first, place in markers(run):
+        if name == message.target:
+            before = _goal_before(task)
+            return Grip(name, "goal", body, np.zeros(3), place.copy(), task.name, first, before=before)
+    raise InputError(f"no goal is called '{message.target}'{did_you_mean(message.target, [m[0] for m in markers(run)])}")
+
+
+def _grab_com(run: Run, cast: Cast, message: Grab) -> Grip:
+    """The centre of mass: the goal of the task that keeps it, or the waiting task."""
+    if message.target not in cast.characters:
+        raise InputError(f"no character is called '{message.target}'{did_you_mean(message.target, cast.characters)}")
+    world, bodies = run.world, cast.characters[message.target]
+    grip = Grip(message.target, "com", -1, np.zeros(3), com_of(world, bodies))
+    for task in run.tasks:
+        measure = task.measure
+        mine = isinstance(measure, CentreOfMass) and bool(measure.masses[bodies].any())
+        if mine and task.active and task.name != LEAN and not isinstance(task.law, Hold):
+            assert isinstance(measure, CentreOfMass)
+            grip.task, grip.axes, grip.before = task.name, measure.axes, _goal_before(task)
+            return grip
+    masses = np.zeros(world.model.nbody)
+    masses[bodies] = world.model.body_mass[bodies]
+    task = by_name(run, LEAN)
+    task.measure = CentreOfMass(masses, np.zeros_like(masses), (0, 1, 2))
+    task.law = Stabilize(1.0, 0.05, 0.1)
+    task.aim_at(Fixed(grip.goal.copy()))
+    grip.task = LEAN
+    return grip
+
+
+def _goal_before(task: Task) -> Goal | Array | None:
+    if isinstance(task.law, Hold):
+        return None if task.law.place is None else task.law.place.copy()
+    return task.goal.base if isinstance(task.goal, Dragged) else task.goal
+
+
+def hold_on(run: Run, grip: Grip) -> None:
+    """Before each step: the grabbed goal follows the pointer, also when the script has just set another one."""
+    if not grip.task:
+        return
+    task = by_name(run, grip.task)
+    if grip.task in (DRAG, LEAN):
+        if not np.array_equal(goal_value(run.world, task), grip.goal):  # type: ignore[arg-type]
+            task.goal = Fixed(grip.goal.copy())
+        _rest(run, grip)
+    else:
+        _move_goal(run, task, grip)
+        # a goal that is held aside is not reached: no step of the script, such as a grasp, may follow from it
+        task.error = float("inf")
+    turning = by_name(run, TURN)
+    if grip.turn is not None and grip.body >= 0 and grip.mode == "task":
+        wanted = quat_multiply(grip.turn, grip.start)
+        if not turning.active:
+            turning.measure, turning.law = Orientation(np.array([grip.body])), Stabilize(1.5, 0.05, 0.8)
+            turning.aim_at(Fixed(wanted))
+        turning.goal = Fixed(wanted)
+
+
+def _rest(run: Run, grip: Grip) -> None:
+    """Empty hands wait while another part is dragged: both at once would tear at the figure."""
+    for name in grip.rivals:
+        task = by_name(run, name)
+        if task.active and not run.world.held:
+            task.active = False
+            grip.resting = (*grip.resting, name) if name not in grip.resting else grip.resting
+        if name in grip.resting:
+            # nor may the script go on
+            task.error = float("inf")
+
+
+def _move_goal(run: Run, task: Task, grip: Grip) -> None:
+    value = grip.goal[list(grip.axes)]
+    if grip.shift.any():
+        value = value + run.world.data.xmat[grip.body].reshape(3, 3) @ grip.shift
+    rows = slice(grip.first, grip.first + len(value))
+    if isinstance(task.law, Hold):
+        if task.law.place is None:
+            task.law.place = task.measure.evaluate(run.world.dynamics()).value.copy()
+        if not np.array_equal(task.law.place[rows], value):
+            task.law.place = task.law.place.copy()
+            task.law.place[rows] = value
+        return
+    size = grip.first + len(value) if task.goal is None else len(task.goal.at(run.world, False).value)
+    if not isinstance(task.goal, Dragged):
+        # the script has a new goal: that is the one to go back to
+        grip.before = task.goal
+        task.goal = Dragged(task.goal, grip.first, value, size)
+    elif not np.array_equal(task.goal.value, value):
+        task.goal = replace(task.goal, value=value)
+
+
+def let_go(run: Run, grip: Grip) -> None:
+    """A dragged part goes back to its job; a dragged goal stays where it was put."""
+    by_name(run, TURN).active = False
+    if not grip.task:
+        return
+    for name in grip.resting:
+        rested = by_name(run, name)
+        rested.active = True
+        rested.law.restart()
+    task = by_name(run, grip.task)
+    if grip.task in (DRAG, LEAN):
+        task.active = False
+        return
+    # unknown until the controller has looked
+    task.error = float("inf")
+    if isinstance(task.law, Hold):
+        if grip.mode != "goal":
+            task.law.place = None if grip.before is None else np.asarray(grip.before)
+    elif isinstance(task.goal, Dragged):
+        task.goal = Fixed(goal_value(run.world, task)) if grip.mode == "goal" else task.goal.base  # type: ignore[arg-type]
+
+
+def by_name(run: Run, name: str) -> Task:
+    return next(t for t in run.tasks if t.name == name)
+
+
+# --- forces
+
+
+def place_of(world: World, cast: Cast, grip: Grip) -> Array:
+    """Where (3,) the grabbed point is now."""
+    if grip.mode == "com":
+        return com_of(world, cast.characters[grip.target])
+    return np.asarray(world.data.xpos[grip.body] + world.data.xmat[grip.body].reshape(3, 3) @ grip.point)
+
+
+def force_limit(world: World, cast: Cast, grip: Grip, run: Run) -> float | None:
+    """The most that this drag can pull with [N]; None for no limit."""
+    if grip.mode == "push":
+        return PUSH_MOST
+    if grip.mode == "spring":
+        return _spring_most(world, cast, grip)
+    return by_name(run, grip.task).max_force if grip.task else None
+
+
+def _prop_mass(world: World, cast: Cast, grip: Grip) -> float:
+    _, prop = cast.of(grip.body)
+    return float(world.model.body_mass[cast.props[prop]].sum())
+
+
+def _spring_most(world: World, cast: Cast, grip: Grip) -> float:
+    gravity = float(np.linalg.norm(world.model.opt.gravity))
+    return max(SPRING_LEAST, SPRING_WEIGHTS * _prop_mass(world, cast, grip) * gravity)
+
+
+def pull(world: World, cast: Cast, grip: Grip) -> Push | None:
+    """The outside force of a drag in this moment, at the body's centre of mass with the torque of its lever."""
+    if grip.mode not in ("push", "spring"):
+        return None
+    place = place_of(world, cast, grip)
+    torque = np.zeros(3)
+    if grip.mode == "push":
+        force = shorten(PUSH_SLOPE * (grip.goal - place), PUSH_MOST)
+    else:
+        _, velocity, _ = world.dynamics().frame(grip.body, place)
+        k = _prop_mass(world, cast, grip) * (2 * np.pi * SPRING) ** 2
+        # damped for the body that is grabbed: a link of a chain is much lighter than the chain
+        damping = 2 * np.sqrt(k * float(world.model.body_mass[grip.body]))
+        force = shorten(k * (grip.goal - place) - damping * velocity[:3], _spring_most(world, cast, grip))
+        if grip.turn is not None:
+            torque = _turning(world, grip, velocity[3:])
+    lever = place - world.data.xipos[grip.body]
+    return Push(_body_name(world, grip.body), force, np.cross(lever, force) + torque)
+
+
+def _turning(world: World, grip: Grip, spin: Array) -> Array:
+    """A torsion spring towards the turn that the pointer asks for."""
+    assert grip.turn is not None
+    away = quat_multiply(quat_multiply(grip.turn, grip.start), quat_conjugate(world.data.xquat[grip.body]))
+    way = np.zeros(3)
+    mujoco.mju_quat2Vel(way, away, 1.0)
+    inertia, rate = float(world.model.body_inertia[grip.body].max()), 2 * np.pi * SPRING
+    return np.asarray(inertia * (rate**2 * way - 2 * rate * spin))
+
+
+def helping_force(world: World, cast: Cast, root: str, most: float, grip: Grip | None) -> Array:
+    """An outside force (3,) [N] at a character's root, of length `most` at the most: it holds the centre of mass over the
+    feet, and takes it along where its handle is dragged."""
+    bodies = cast.characters[root]
+    masses = np.zeros(world.model.nbody)
+    masses[bodies] = world.model.body_mass[bodies]
+    now = Measured(*world.dynamics().centre_of_mass(masses, np.zeros_like(masses)))
+    dragged = grip is not None and grip.mode == "com" and grip.target == root
+    if dragged:
+        assert grip is not None
+        wanted = grip.goal
+    else:
+        own = [f for f in cast.feet if int(world.model.site_bodyid[f]) in bodies]
+        wanted = now.value.copy()
+        if own:
+            wanted[:2] = world.data.site_xpos[own].mean(axis=0)[:2]
+    rate, mass = 2 * np.pi * ASSIST, float(masses.sum())
+    speed = now.rate if dragged else np.array([now.rate[0], now.rate[1], 0.0])
+    return shorten(mass * (rate**2 * (wanted - now.value) - 2 * rate * speed), most)
+
+
+def shorten(force: Array, most: float) -> Array:
+    """The same direction, at most so long."""
+    length = float(np.linalg.norm(force))
+    return force if length <= most else force * (most / length)
+
+
+def _body_name(world: World, body: int) -> str:
+    return str(mujoco.mj_id2name(world.model, mujoco.mjtObj.mjOBJ_BODY, body))

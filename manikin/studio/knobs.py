@@ -1,0 +1,135 @@
+"""Knobs: which keys of a scene can be turned while it runs, and how. The others start the scene again.
+
+A change of the model is recorded number by number (`changes`), so that plain MuJoCo can follow it.
+"""
+
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.errors import InputError, did_you_mean
+from manikin.loop import Run
+from manikin.scenes.scene import Scene, value_at
+from manikin.studio.drag import Cast, Dragged
+from manikin.studio.messages import KnobInfo
+from manikin.tasks.goals import Braced, Goal
+from manikin.tasks.measures import CentreOfMass
+from manikin.tasks.task import Task
+
+Array = NDArray[np.float64]
+_LAW_KEYS = ("frequency", "smoothing")
+
+
+class KnobBox:
+    """The knobs of a run. turned: {path: value} of the live ones that are not where the scene has them."""
+
+    def __init__(self, scene: Scene, run: Run, cast: Cast) -> None:
+        self.scene, self.run, self.cast = scene, run, cast
+        self.turned: dict[str, float] = {}
+        model = run.world.model
+        self._mass, self._inertia = model.body_mass.copy(), model.body_inertia.copy()
+
+    def infos(self) -> tuple[KnobInfo, ...]:
+        """Every knob that the scene declares."""
+        return tuple(
+            KnobInfo(path, low, high, unit, self.value(path), self.is_live(path))
+            for path, (low, high, unit) in self.scene.knobs.items()
+        )
+
+    def value(self, path: str) -> float | None:
+        """Where a knob is now."""
+        return self.turned[path] if path in self.turned else _number(self.scene, path)
+
+    def check(self, path: str, value: float) -> None:
+        """A declared knob, within its ends."""
+        if path not in self.scene.knobs:
+            raise InputError(f"knob.path: no knob is called '{path}'{did_you_mean(path, self.scene.knobs)}")
+        low, high, unit = self.scene.knobs[path]
+        if not low <= value <= high:
+            raise InputError(f"knob.value: '{path}' given {value:g} (allowed: {low:g} to {high:g} {unit})")
+
+    def is_live(self, path: str) -> bool:
+        """Whether it can be turned while the scene runs."""
+        table, _, rest = path.partition(".")
+        name, _, key = rest.rpartition(".")
+        if table == "props":
+            return key == "mass" and name in self.cast.props
+        if table == "tasks":
+            task = self._task(name)
+            return task is not None and (
+                (key == "max_force" and task.max_force is not None) or (key in _LAW_KEYS and hasattr(task.law, key))
+            )  # fmt: skip
+        return False
+
+    def turn_to(self, turned: dict[str, float]) -> None:
+        """All live knobs to where they were at another moment."""
+        for path in {*self.turned, *turned}:
+            value = turned[path] if path in turned else _number(self.scene, path)
+            if value is not None and value != self.value(path):
+                self.turn(path, value)
+        self.turned = dict(turned)
+
+    def turn(self, path: str, value: float) -> None:
+        """Turn a live knob; edits of the model are recorded."""
+        if not self.is_live(path):
+            raise InputError(f"knob.path: '{path}' cannot be turned while the scene runs")
+        table, _, rest = path.partition(".")
+        name, _, key = rest.rpartition(".")
+        if table == "props":
+            self._weigh(name, value / float(_number(self.scene, path) or 1.0))
+        else:
+            task = self._task(name)
+            assert task is not None
+            if key == "max_force":
+                task.max_force = value
+            else:
+                setattr(task.law, key, value)
+        self.turned[path] = value
+
+    def _task(self, name: str) -> Task | None:
+        return next((t for t in self.run.tasks if t.name == name), None)
+
+    def _weigh(self, prop: str, factor: float) -> None:
+        """Another mass for a prop: its inertia goes with it, and those who balance it know."""
+        world, bodies = self.run.world, self.cast.props[prop]
+        model, recorder = world.model, self.run.recorder
+        model.body_mass[bodies], model.body_inertia[bodies] = factor * self._mass[bodies], factor * self._inertia[bodies]
+        # mj_setConst moves the anchors of ball joints to where they are in the zero pose: they are put back, and recorded
+        anchors = model.eq_data.copy()
+        mujoco.mj_setConst(model, mujoco.MjData(model))
+        model.eq_data[:] = anchors
+        world.switched.extend(e for e in range(model.neq) if e not in world.switched)
+        if recorder is not None:
+            for body in bodies:
+                recorder.changed("body_mass", body, float(model.body_mass[body]))
+                for axis in range(3):
+                    recorder.changed("body_inertia", [body, axis], float(model.body_inertia[body, axis]))
+        for task in self.run.tasks:
+            if isinstance(task.measure, CentreOfMass):
+                self._feel(task.measure, task.name, bodies)
+                task.goal = _braced(task.goal, task.measure)
+
+    def _feel(self, measure: CentreOfMass, task: str, bodies: list[int]) -> None:
+        """What a load counts in the balance, up to the share that the task allows."""
+        if not measure.carried[bodies].any():
+            return
+        most = self.scene.tasks[task].carried * measure.masses.sum() if task in self.scene.tasks else np.inf
+        measure.carried[bodies] = np.minimum(self.run.world.model.body_mass[bodies], most)
+
+
+def _braced(goal: Goal | None, measure: CentreOfMass) -> Goal | None:
+    """Whoever leans back for a load leans for the new one."""
+    if isinstance(goal, Dragged):
+        return replace(goal, base=_braced(goal.base, measure))
+    if not isinstance(goal, Braced):
+        return goal
+    load = measure.carried[goal.body]
+    return replace(goal, fraction=float(load / (measure.masses.sum() + load)))
+
+
+def _number(scene: Scene, path: str) -> float | None:
+    """What the scene has at a knob's path."""
+    value = value_at(scene, path)
+    return None if value is None else float(value)

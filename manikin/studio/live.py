@@ -1,0 +1,337 @@
+"""A run with a user's hands in it: inputs act between steps, are recorded, and can be given again to get the same motion.
+
+`Moment` is all that the next step depends on, small and made of plain values: it goes to the preview's process, and back in
+time. A step leaves contacts and forces behind that the next one looks at, so a moment holds the state before the last step
+and `restore` does that step once more.
+"""
+
+import copy
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.controllers.prioritized import Prioritized, Solution
+from manikin.errors import InputError, did_you_mean
+from manikin.physics.world import INTEGRATION, Control, Push, World
+from manikin.recording import Recorder
+from manikin.scenes.build import build_run
+from manikin.scenes.scene import Scene, parse_scene
+from manikin.scenes.scripts import Steps, why_stuck
+from manikin.studio import drag
+from manikin.studio.knobs import KnobBox
+from manikin.studio.messages import Assist, Drag, Grab, Knob, Release, parse
+from manikin.tasks.task import Task
+
+Array = NDArray[np.float64]
+# what changes the motion, and so is recorded
+LiveInput = Grab | Drag | Release | Knob | Assist
+
+
+@dataclass
+class Over:
+    """The script of a run whose script has ended: the character lives on with its last tasks."""
+
+    failed: str | None
+    facts: dict[str, bool | float | None]
+    finished: bool
+    last: str
+    done: bool = False
+
+    def update(self, world: World, tasks: Sequence[Task]) -> list[str]:
+        return []
+
+    def lost(self, hand: str, world: World) -> None:
+        self.failed = self.failed or f"{hand} lost its grip at {world.time:.2f} s"
+
+
+class Watched:
+    """A controller whose last solution can be looked at."""
+
+    def __init__(self, controller: Prioritized) -> None:
+        self.controller = controller
+        self.solution: Solution | None = None
+
+    def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control:
+        self.solution = self.controller.solve(world, tasks, dt)
+        return Control(self.solution.ctrl, None, self.solution.report)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Between two steps. before: the state before the last step; ctrl, wrench (nbody, 6), eq_active, eq_data: of that step."""
+
+    steps: int
+    before: Array
+    ctrl: Array
+    wrench: Array
+    eq_active: NDArray[np.uint8]
+    eq_data: Array
+    load: Array
+    external: Array
+    pushed: bool
+    tasks: list[dict[str, Any]]
+    script: dict[str, Any]
+    over: Over | None
+    knobs: dict[str, float]
+    grip: drag.Grip | None
+    assist: float
+    impulse: float
+
+
+_LAW_SHARED = ("source", "leaders")  # never change, and every process has its own
+
+
+@dataclass
+class _Hand:
+    """The pointer's force, asked for when kinematics are fresh."""
+
+    live: "Live"
+
+    def push(self, world: World) -> Push | None:
+        live = self.live
+        live.force = np.zeros(3)
+        push = None if live.grip is None else drag.pull(world, live.cast, live.grip)
+        if push is not None:
+            live.force = push.force
+        return push
+
+
+@dataclass
+class _Helper:
+    """The assist of one character."""
+
+    live: "Live"
+    root: str
+
+    def push(self, world: World) -> Push | None:
+        live = self.live
+        if live.assist <= 0:
+            return None
+        force = drag.helping_force(world, live.cast, self.root, live.assist, live.grip)
+        live.helped = force
+        live.impulse += float(np.linalg.norm(force)) * world.timestep
+        return Push(self.root, force)
+
+
+@dataclass
+class Live:
+    """A scene that runs, with the present inputs. `make` builds the recorder; None records nothing."""
+
+    scene: Scene
+    make: Callable[..., Recorder] | None = None
+    grip: drag.Grip | None = field(default=None, init=False)
+    assist: float = field(default=0.0, init=False)  # [N] at the most
+    impulse: float = field(default=0.0, init=False)  # [N s] that assist gave so far
+    force: Array = field(default_factory=lambda: np.zeros(3), init=False)  # of the pointer, in the last step
+    helped: Array = field(default_factory=lambda: np.zeros(3), init=False)
+
+    def __post_init__(self) -> None:
+        run = build_run(self.scene, True, drag.waiting_tasks(), self.make or Recorder)
+        assert run.recorder is not None
+        self.meta = run.recorder.meta
+        if self.make is None:
+            run.recorder = None
+        assert isinstance(run.controller, Prioritized)
+        self.watched = Watched(run.controller)
+        run.controller = self.watched
+        self.run = run
+        self._script = run.script
+        self.cast = drag.find_cast(run.world, self.meta)
+        run.pullers = (*run.pullers, _Hand(self), *(_Helper(self, root) for root in self.cast.characters))
+        self.knobs = KnobBox(self.scene, run, self.cast)
+        self._before = run.world.full_state()
+
+    @property
+    def world(self) -> World:
+        return self.run.world
+
+    @property
+    def time(self) -> float:
+        return self.run.world.time
+
+    # --- inputs
+
+    def give(self, message: LiveInput) -> None:
+        """An input that acts from the next step on."""
+        if isinstance(message, Grab):
+            # refused before the present grip is lost
+            taken = drag.grab(self.run, self.cast, message)
+            self._let_go()
+            self.grip = taken if not taken.task else drag.grab(self.run, self.cast, message)
+            self._note("grab", target=message.target, mode=message.mode, point=list(message.point))
+        elif isinstance(message, Drag):
+            if self.grip is None:
+                return
+            self.grip.goal = np.array(message.goal)
+            turn = None if message.turn is None else np.array(message.turn) / np.linalg.norm(message.turn)
+            self.grip.turn = turn
+            self._note("drag", goal=list(message.goal), **({} if message.turn is None else {"turn": list(message.turn)}))
+        elif isinstance(message, Release):
+            self._let_go()
+            self._note("release")
+        elif isinstance(message, Knob):
+            self.knobs.check(message.path, message.value)
+            self.knobs.turn(message.path, message.value)
+            self._note("knob", path=message.path, value=message.value)
+        else:
+            self.assist = message.newtons
+            self.helped = np.zeros(3)
+            self._note("assist", newtons=message.newtons)
+
+    def _let_go(self) -> None:
+        if self.grip is not None:
+            drag.let_go(self.run, self.grip)
+            self.grip = None
+            self.force = np.zeros(3)
+
+    def _note(self, kind: str, **what: Any) -> None:
+        if self.run.recorder is not None:
+            self.run.recorder.given(kind, **what)
+
+    # --- time
+
+    def step(self) -> None:
+        """One physics step. Divergence raises."""
+        run, world = self.run, self.run.world
+        if run.script.done:
+            run.script = self._over()
+        if self.grip is not None:
+            drag.hold_on(run, self.grip)
+        mujoco.mj_getState(world.model, world.data, self._before, INTEGRATION)
+        run.advance(1)
+
+    def _over(self) -> Over:
+        script = self.run.script
+        assert isinstance(script, Steps)
+        return Over(script.failed, script.facts, script.finished, self.step_name())
+
+    def step_name(self) -> str:
+        """The step that the script is in."""
+        script = self.run.script
+        if isinstance(script, Over):
+            return script.last
+        assert isinstance(script, Steps)
+        return script.steps[script.position].spec.name if script.position >= 0 else ""
+
+    def outcome(self) -> tuple[bool, str]:
+        """Whether the job is done, and why not."""
+        script = self.run.script
+        if script.failed:
+            return False, script.failed
+        if isinstance(script, Over):
+            return script.finished, ""
+        assert isinstance(script, Steps)
+        return script.finished, "" if script.finished else why_stuck(self.world, self.run.tasks, script)
+
+    def facts(self) -> dict[str, Any]:
+        """What the report shall say; the help that was given is part of it."""
+        return {**self.run.script.facts, **({"assist_impulse": self.impulse} if self.impulse else {})}
+
+    # --- moments
+
+    def moment(self) -> Moment:
+        """The present moment."""
+        run, world = self.run, self.run.world
+        data, dynamics, script = world.data, world.dynamics(), run.script
+        before = self._before.copy() if world.steps else world.full_state()
+        state = {} if isinstance(script, Over) else _fields(script, "steps")
+        return Moment(
+            world.steps, before, data.ctrl.copy(), data.xfrc_applied.copy(), data.eq_active.copy(), world.model.eq_data.copy(),
+            dynamics.load.copy(), dynamics.external.copy(), run._pushed, [_task_state(t) for t in run.tasks], state,
+            copy.deepcopy(script) if isinstance(script, Over) else None, dict(self.knobs.turned), copy.deepcopy(self.grip),
+            self.assist, self.impulse,
+        )  # fmt: skip
+
+    def restore(self, moment: Moment) -> None:
+        """Go to a moment of the same scene; what is recorded from here on follows it."""
+        run, world = self.run, self.run.world
+        model, data = world.model, world.data
+        self.knobs.turn_to(moment.knobs)
+        model.eq_data[:] = moment.eq_data
+        mujoco.mj_setState(model, data, moment.before, INTEGRATION)
+        data.eq_active[:] = moment.eq_active
+        world.steps = moment.steps
+        if moment.steps:
+            world.refresh()
+            data.ctrl[:], data.xfrc_applied[:] = moment.ctrl, moment.wrench
+            mujoco.mj_step2(model, data)
+            run._control = Control(moment.ctrl.copy())
+        else:
+            # kinematics for whoever grabs now; the state as it was, warm start included
+            world.forward()
+            mujoco.mj_setState(model, data, moment.before, INTEGRATION)
+            data.eq_active[:] = moment.eq_active
+        world.switched.clear()
+        world.find_held()
+        dynamics = world.dynamics()
+        dynamics.load[:], dynamics.external[:] = moment.load, moment.external
+        run._pushed = moment.pushed
+        for task, state in zip(run.tasks, moment.tasks):
+            _set_task(task, state)
+        if moment.over is not None:
+            run.script = copy.deepcopy(moment.over)
+        else:
+            run.script = self._script
+            _set_fields(run.script, moment.script)
+        self.grip, self.assist, self.impulse = copy.deepcopy(moment.grip), moment.assist, moment.impulse
+        self._before[:] = moment.before
+
+
+def _fields(value: Any, *leave: str) -> dict[str, Any]:
+    """A copy of what a dataclass holds."""
+    return {f.name: copy.deepcopy(getattr(value, f.name)) for f in dataclasses.fields(value) if f.name not in leave}
+
+
+def _set_fields(value: Any, state: dict[str, Any]) -> None:
+    for name, content in state.items():
+        setattr(value, name, copy.deepcopy(content))
+
+
+def _task_state(task: Task) -> dict[str, Any]:
+    # what a task of the scene measures never changes, and its script knows it too
+    leave = ("law", "name") if task.name in drag.WAITING else ("law", "name", "measure")
+    return {**_fields(task, *leave), "law": (type(task.law), _fields(task.law, *_LAW_SHARED))}
+
+
+def _set_task(task: Task, state: dict[str, Any]) -> None:
+    kind, law = state["law"]
+    _set_fields(task, {k: v for k, v in state.items() if k != "law"})
+    if type(task.law) is not kind:
+        raise InputError(f"the moment is of another scene: task '{task.name}' has another law")
+    _set_fields(task.law, law)
+
+
+# --- inputs again
+
+
+def read_input(row: dict[str, Any]) -> tuple[int, LiveInput]:
+    """(step, message) from a row of a recording's inputs; anything else is refused."""
+    rest = dict(row)
+    step = rest.pop("step", None)
+    if not isinstance(step, int) or isinstance(step, bool) or step < 0:
+        raise InputError("inputs: each needs the step from which it acts")
+    message = parse(json.dumps(rest))
+    if not isinstance(message, Grab | Drag | Release | Knob | Assist):
+        raise InputError(f"inputs: '{message.kind}' is none{did_you_mean('', ['grab', 'drag', 'release', 'knob', 'assist'])}")
+    return step, message
+
+
+def run_again(live: Live, inputs: Sequence[tuple[int, LiveInput]], steps: int) -> None:
+    """Give the same inputs at the same steps, up to a number of steps done; inputs at that very step are not given."""
+    todo = [i for i in inputs if live.world.steps <= i[0] < steps]
+    for at, message in [*todo, (steps, None)]:
+        while live.world.steps < at:
+            live.step()
+        if message is not None:
+            live.give(message)
+
+
+def with_values(scene: Scene, values: dict[str, Any]) -> Scene:
+    """The scene with other values at dotted paths."""
+    return parse_scene(scene.model_dump(exclude_defaults=True), scene.where, values)

@@ -1,0 +1,75 @@
+// Every address of the server that the page uses. The token that opened the page goes along with each.
+
+const query = new URLSearchParams(location.search);
+
+/** A switch in the page's own address, such as ?fps=10. */
+export function option(name: string): string | null {
+  return query.get(name);
+}
+
+const token = query.get("token") ?? sessionStorage.getItem("manikin-token") ?? "";
+if (token) sessionStorage.setItem("manikin-token", token);
+
+function withToken(path: string): string {
+  const address = new URL(path, location.href);
+  if (token) address.searchParams.set("token", token);
+  return address.toString();
+}
+
+export function socketAddress(): string {
+  return withToken("/ws").replace(/^http/, "ws");
+}
+
+/** An address that came in a message, such as a model's or a picture's. */
+export function given(path: string): string {
+  return withToken(path);
+}
+
+export interface SceneCard {
+  name: string;
+  title: string;
+  group: string;
+  document: string;
+  description: string;
+  picture: string | null;
+}
+
+export async function fetchScenes(): Promise<SceneCard[]> {
+  const answer = await fetch(withToken("/api/scenes"));
+  if (!answer.ok) throw new Error(await reason(answer));
+  const body = (await answer.json()) as SceneCard[] | { scenes: SceneCard[] };
+  return Array.isArray(body) ? body : body.scenes;
+}
+
+/** Whether the server lets this page in; a server that is away has not refused. */
+export async function isKnown(): Promise<boolean> {
+  try {
+    return ![401, 403].includes((await fetch(withToken("/api/takes"))).status);
+  } catch {
+    return true;
+  }
+}
+
+/** Give a recording (.npz) to the take folder. */
+export async function upload(file: File): Promise<void> {
+  const name = file.name.replace(/\.npz$/i, "");
+  const answer = await fetch(withToken(`/api/takes?name=${encodeURIComponent(name)}`), { method: "POST", body: file });
+  if (!answer.ok) throw new Error(await reason(answer));
+}
+
+export type ExportFormat = "glb" | "bvh" | "mp4" | "npz";
+
+export function exportAddress(take: string, format: ExportFormat): string {
+  return withToken(`/api/takes/${encodeURIComponent(take)}/export.${format}`);
+}
+
+/** What the server says is wrong, in one line. */
+export async function reason(answer: Response): Promise<string> {
+  const text = await answer.text();
+  try {
+    const body = JSON.parse(text) as { error?: string; message?: string };
+    return body.error ?? body.message ?? text;
+  } catch {
+    return text || `the server answered ${answer.status}`;
+  }
+}

@@ -1,0 +1,360 @@
+// Puts the page together.
+
+import { Vector3 } from "three";
+import { given, option } from "./addresses";
+import { toView, toWorld } from "./axes";
+import { Contacts } from "./contacts";
+import { button, h, icon, setText } from "./dom";
+import { Figure } from "./figure";
+import { Gallery } from "./gallery";
+import { Ghosts } from "./ghosts";
+import { Grab } from "./grab";
+import { Help, listenToKeys, type Shortcut } from "./help";
+import { Knobs } from "./knobs";
+import { FRAME_LIVE, type ModelMessage, PROTOCOL, type Vec3 } from "./messages";
+import { Previews } from "./preview";
+import { Studio } from "./studio";
+import "./style.css";
+import { Takes } from "./takes";
+import { Theme } from "./theme";
+import { Timeline } from "./timeline";
+import { Transport } from "./transport";
+import { Viewport } from "./viewport";
+import { Why } from "./why";
+
+const studio = new Studio();
+const grab = new Grab(studio, (listen) => new Viewport(listen, Number(option("fps") ?? 0)));
+const viewport = grab.view;
+grab.enabled = option("drag") !== "off";
+const previews = new Previews(studio, viewport);
+const ghosts = new Ghosts(studio, viewport);
+const contacts = new Contacts(viewport);
+const gallery = new Gallery(studio);
+const transport = new Transport(studio);
+const timeline = new Timeline(studio);
+const why = new Why(studio);
+const theme = new Theme((colours) => viewport.colours(colours));
+grab.beforePick = (x, y) => previews.press(x, y);
+grab.staysHeld = () => previews.fanned;
+
+// --- the figure
+
+let figure: Figure | undefined;
+let loading = 0;
+
+async function loadFigure(model: ModelMessage): Promise<void> {
+  const turn = ++loading;
+  const fresh = model.scene !== shownScene;
+  let next: Figure;
+  try {
+    next = await Figure.load(given(model.glb), model.bodies);
+  } catch {
+    studio.say("The figure could not be fetched. Open the scene again, or reload the page.", "error");
+    return;
+  }
+  if (turn !== loading) return next.dispose();
+  figure?.dispose();
+  figure?.disposeGeometry();
+  figure = grab.figure = next;
+  previews.use(next);
+  ghosts.use(next);
+  viewport.add(next.root);
+  if (studio.frame) next.pose(studio.frame.poses);
+  shownScene = model.scene;
+  if (fresh) viewport.look(model.camera);
+}
+let shownScene = "";
+
+studio.on("model", (model) => {
+  if (model.protocol !== PROTOCOL) studio.say("The server is of another version: reload the page.", "error");
+  document.title = `${model.title || model.scene} · Manikin studio`;
+  void loadFigure(model);
+});
+
+studio.onFrame((frame) => {
+  if (frame.kind !== FRAME_LIVE || !figure) return;
+  figure.pose(frame.poses);
+  viewport.invalidate();
+});
+
+// --- following and framing
+
+let follow = false;
+
+/** The middle of what matters: a centre of mass, or the first thing that can be grabbed. */
+function middle(): Vector3 | undefined {
+  const handle = studio.status?.handles[0];
+  if (handle) return toView(handle.place);
+  const k = studio.model?.bodies.findIndex((body) => body.modes.length > 0) ?? -1;
+  return k >= 0 && studio.frame ? toView(studio.frame.poses, new Vector3(), 7 * k) : undefined;
+}
+
+let followed: Vector3 | undefined;
+viewport.beforeDraw.push((seconds) => {
+  const now = middle();
+  if (now) viewport.lightAt(now);
+  if (!follow || !now || grab.dragging) {
+    followed = undefined;
+    return;
+  }
+  followed ??= now.clone();
+  const step = now.clone().sub(followed).multiplyScalar(1 - Math.exp(-6 * seconds));
+  followed.add(step);
+  viewport.shift(step);
+});
+
+/** The whole of what was pressed last, or everything that moves. */
+function frameSelection(): void {
+  const bodies = studio.model?.bodies ?? [];
+  const owner = bodies.find((body) => body.name === studio.selected)?.owner;
+  const wanted = bodies.map((body, k) => ({ body, k })).filter(({ body }) => body.part_of !== "world" && (!owner || body.owner === owner));
+  const sphere = figure?.around(wanted.map(({ k }) => k));
+  if (sphere) viewport.frame(sphere);
+}
+
+function setFollow(on: boolean): void {
+  follow = on;
+  followButton.setAttribute("aria-pressed", String(on));
+  viewport.invalidate();
+}
+
+// --- the bars and panels
+
+function setPushing(on: boolean): void {
+  grab.pushing = on;
+  pushButton.setAttribute("aria-pressed", String(on));
+}
+
+const pushButton = button("push", "Push instead of grab (P, or hold Shift)", () => setPushing(!grab.pushing), { id: "push" });
+const followButton = button("follow", "Follow the character (C)", () => setFollow(!follow));
+const previewButton = button("ghost", "Show the next second (G)", () => togglePreview(), { id: "preview" });
+const tools = h(
+  "div",
+  { class: "tools-column" },
+  pushButton,
+  followButton,
+  button("frame", "Fit into view (F)", frameSelection),
+  previewButton,
+  button("fan", "Five futures to choose from (V)", () => previews.fan(), { id: "fan" }),
+);
+
+function togglePreview(): void {
+  studio.send({ kind: "preview", on: !studio.status?.preview });
+}
+
+const takes = new Takes(studio);
+const knobs = new Knobs(studio);
+const panels = {
+  knobs: { title: "Knobs", element: knobs.element },
+  why: { title: "Why", element: why.element },
+  takes: { title: "Takes", element: takes.element },
+};
+type PanelName = keyof typeof panels;
+let panel: PanelName | undefined = innerWidth < 900 ? undefined : "knobs";
+const tabs = new Map<PanelName, HTMLButtonElement>();
+for (const [name, { title }] of Object.entries(panels) as [PanelName, { title: string }][]) {
+  tabs.set(name, h("button", { type: "button", role: "tab", "data-testid": `tab-${name}`, onclick: () => showPanel(panel === name && innerWidth < 900 ? undefined : name) }, title));
+}
+const dockBody = h("div", { class: "dock-body" });
+const dock = h("aside", { class: "dock", "aria-label": "Panels" }, h("div", { class: "tabs", role: "tablist" }, ...tabs.values()), dockBody);
+
+function showPanel(name: PanelName | undefined): void {
+  panel = name;
+  for (const [n, tab] of tabs) tab.setAttribute("aria-selected", String(n === name));
+  dockBody.replaceChildren(...(name ? [panels[name].element] : []));
+  dock.classList.toggle("shut", !name);
+  askWhy();
+  viewport.invalidate();
+}
+
+function askWhy(): void {
+  if (studio.model) studio.send({ kind: "why", on: panel === "why" });
+  if (panel !== "why") contacts.set([]);
+}
+
+studio.on("why_report", (report) => panel === "why" && contacts.set(report.contacts));
+
+const title = h("strong", { class: "title" });
+const stepChip = h("span", { class: "chip", hidden: true, "data-testid": "step" });
+const outcome = h("span", { class: "outcome", "data-testid": "outcome" });
+const pace = h("span", { class: "faint number pace", title: "Simulated over real time" });
+const dot = h("span", { class: "link", "data-testid": "link" });
+const themeButton = button("auto", "Light or dark", () => {
+  theme.next();
+  drawTheme();
+}, { class: "quiet", id: "theme" });
+
+function drawTheme(): void {
+  const name = { auto: "auto", light: "sun", dark: "moon" }[theme.choice];
+  themeButton.replaceChildren(icon(name));
+  themeButton.title = { auto: "Light or dark: as the system", light: "Light", dark: "Dark" }[theme.choice];
+}
+
+const line = h("div", { class: "message", role: "status", hidden: true, "data-testid": "message" });
+const banner = h("div", { class: "banner", role: "alert", hidden: true, "data-testid": "banner" });
+const hint = h("div", { class: "hint" });
+
+const top = h(
+  "header",
+  { class: "top" },
+  button("scenes", "All scenes (S)", () => gallery.toggle(), { text: "Scenes", id: "scenes" }),
+  title,
+  stepChip,
+  outcome,
+  h("span", { class: "gap" }),
+  pace,
+  dot,
+  themeButton,
+  button("help", "Help (?)", () => help.toggle(), { class: "quiet round" }),
+);
+
+function escape(): void {
+  if (previews.fanned) previews.endFan();
+  else if (grab.dragging) grab.letGo();
+  else gallery.hide();
+}
+
+const shortcuts: Shortcut[] = [
+  { keys: ["Space"], what: "Play, pause", run: () => studio.togglePlay() },
+  { keys: ["."], what: "One step", run: () => transport.step(), repeats: true },
+  { keys: ["R"], what: "Back to the start", run: () => void studio.send({ kind: "reset" }) },
+  { keys: ["1", "2", "3", "4"], what: "Speed 1, ½, ¼, ⅛" },
+  { keys: ["←"], what: "Look back 0.1 s", run: () => timeline.nudge(-0.1), repeats: true },
+  { keys: ["→"], what: "Forward again", run: () => timeline.nudge(0.1), repeats: true },
+  { keys: ["T"], what: "Try again from here", run: () => timeline.branch() },
+  { keys: ["P"], what: "Push instead of grab", run: () => setPushing(!grab.pushing) },
+  { keys: ["Q"], what: "Turn what is held", run: () => grab.turn(1), repeats: true },
+  { keys: ["E"], what: "Turn it the other way", run: () => grab.turn(-1), repeats: true },
+  { keys: ["G"], what: "Show the next second", run: togglePreview },
+  { keys: ["V"], what: "Five futures; click one", run: () => previews.fan() },
+  { keys: ["F"], what: "Fit into view", run: frameSelection },
+  { keys: ["C"], what: "Follow the character", run: () => setFollow(!follow) },
+  { keys: ["K"], what: "Knobs", run: () => showPanel("knobs") },
+  { keys: ["W"], what: "Why", run: () => showPanel("why") },
+  { keys: ["L"], what: "Takes", run: () => showPanel("takes") },
+  { keys: ["S"], what: "All scenes", run: () => gallery.toggle() },
+  { keys: ["Ctrl+Z"], what: "Turn the last knob back", run: () => void studio.send({ kind: "undo" }) },
+  { keys: ["?"], what: "This sheet", run: () => help.toggle() },
+];
+const hidden: Shortcut[] = [
+  ...[1, 0.5, 0.25, 0.125].map((factor, k) => ({ keys: [String(k + 1)], what: "", run: () => void studio.send({ kind: "speed", factor }) })),
+  { keys: ["Esc"], what: "", run: escape },
+];
+const help = new Help(shortcuts);
+// the rows without an action of their own come last, so that the hidden ones are found
+listenToKeys([...hidden, ...shortcuts.filter((s) => s.run)]);
+
+viewport.element.append(tools, hint, banner, line);
+document.getElementById("app")!.append(
+  top,
+  viewport.element,
+  dock,
+  h("footer", { class: "bottom" }, transport.element, timeline.element),
+  gallery.element,
+  help.element,
+);
+drawTheme();
+showPanel(panel);
+
+// --- what the server says
+
+studio.on("model", (model) => {
+  setText(title, model.title || model.scene);
+  title.title = [model.description, model.document].filter(Boolean).join("\n");
+  askWhy();
+});
+
+studio.on("status", (status) => {
+  stepChip.hidden = !status.step || status.seeking;
+  setText(stepChip, status.step.replaceAll("_", " "));
+  outcome.classList.toggle("bad", status.diverged);
+  // what is not done yet is no news
+  const done = status.ok ? status.reason : "";
+  setText(outcome, status.diverged ? "Physics broke off: press R, or look back and try again." : done);
+  stepChip.title = outcome.title = status.reason;
+  previewButton.setAttribute("aria-pressed", String(status.preview));
+  const slow = status.playing && status.realtime > 0 && status.realtime < 0.9 * status.speed;
+  setText(pace, status.playing ? `${status.realtime.toFixed(2)}× real time` : "paused");
+  pace.classList.toggle("bad", slow);
+  let words = "";
+  if (previews.fanned) words = "Five futures: click one to take it, Esc for none.";
+  else if (status.seeking) words = "Looking back. T tries again from here; Space goes on from the end.";
+  else if (!status.playing && !grab.dragging) words = "Paused. Press Space and drag the character.";
+  setText(hint, words);
+  hint.hidden = !words;
+});
+
+studio.onLine(({ text, level }) => {
+  setText(line, text);
+  line.hidden = false;
+  line.classList.toggle("error", level === "error");
+  window.clearTimeout(lineTimer);
+  lineTimer = window.setTimeout(() => (line.hidden = true), level === "error" ? 9000 : 4500);
+});
+let lineTimer = 0;
+
+studio.onLink((link) => {
+  dot.dataset.state = link.state;
+  dot.title = { open: "Connected", waiting: "Not connected", refused: "Refused" }[link.state];
+  banner.hidden = link.state === "open";
+  setText(
+    banner,
+    link.state === "refused"
+      ? "The studio does not know this page. Open the address that `manikin studio` printed, with its token."
+      : "Connection lost. Trying again; if it stays so, start `manikin studio` again.",
+  );
+  if (link.state !== "open") return;
+  askWhy();
+  const wanted = option("scene");
+  if (wanted && !studio.model) studio.send({ kind: "open", scene: wanted });
+  window.setTimeout(() => !studio.model && !gallery.shown && void gallery.show(), 600);
+});
+
+// --- for tests and the curious
+
+const exposed = {
+  state: studio,
+  get ready(): boolean {
+    return !!figure && !!studio.frame && shownScene === studio.model?.scene;
+  },
+  get drawn(): number {
+    return viewport.drawn;
+  },
+  get sent(): number {
+    return grab.sent;
+  },
+  get arrow() {
+    return grab.shown;
+  },
+  get previews(): number[] {
+    return previews.choices;
+  },
+  get ghosts(): number[] {
+    return ghosts.numbers;
+  },
+  get cones(): number {
+    return contacts.shown;
+  },
+  /** Position of a body's origin [m], Z up. */
+  body(name: string): Vec3 | undefined {
+    const k = studio.model?.bodies.findIndex((b) => b.name === name) ?? -1;
+    const poses = studio.frame?.poses;
+    return k >= 0 && poses ? [poses[7 * k]!, poses[7 * k + 1]!, poses[7 * k + 2]!] : undefined;
+  },
+  /** A world point on the page [CSS px]. */
+  project(point: Vec3) {
+    return viewport.project(toView(point));
+  },
+  /** What a press at a place of the page would grab. */
+  pick(x: number, y: number, push = false) {
+    const pick = grab.pick(x, y, false, push);
+    return pick && { ...pick, place: toWorld(pick.place) };
+  },
+  look: viewport.look.bind(viewport),
+};
+declare global {
+  interface Window {
+    studio: typeof exposed;
+  }
+}
+window.studio = exposed;

@@ -1,0 +1,125 @@
+// What the page knows: the last message of each kind, and who wants to hear of the next one.
+
+import { Connection } from "./connection";
+import type { PoseFrame } from "./frames";
+import type {
+  ClientMessage,
+  InputMessage,
+  KnobInfo,
+  ModelMessage,
+  ServerMessage,
+  StatusMessage,
+  TakeInfo,
+  WhyReportMessage,
+} from "./messages";
+
+type Of<K extends ServerMessage["kind"]> = Extract<ServerMessage, { kind: K }>;
+export type Line = { text: string; level: "error" | "notice" };
+export type Link = { state: "open" | "waiting" | "refused"; seconds: number };
+
+export class Studio {
+  model: ModelMessage | undefined;
+  status: StatusMessage | undefined;
+  why: WhyReportMessage | undefined;
+  input: InputMessage | undefined;
+  takes: TakeInfo[] = [];
+  knobs: KnobInfo[] = [];
+  frame: PoseFrame | undefined;
+  frames = 0;
+  link: Link = { state: "waiting", seconds: 0 };
+  /** Name of the body that was pressed last. */
+  selected = "";
+  private readonly connection: Connection;
+  private readonly hearers = new Map<string, ((message: never) => void)[]>();
+
+  constructor() {
+    this.connection = new Connection({
+      message: (message) => this.receive(message),
+      frame: (frame) => this.tell("frame", frame),
+      state: (state, seconds) => {
+        this.link = { state, seconds };
+        this.tell("link", this.link);
+      },
+    });
+    this.hear("frame", (frame: PoseFrame) => {
+      this.frames++;
+      if (frame.kind === 1) this.frame = frame;
+    });
+  }
+
+  send(message: ClientMessage): boolean {
+    return this.connection.send(message);
+  }
+
+  on<K extends ServerMessage["kind"]>(kind: K, call: (message: Of<K>) => void): void {
+    this.hear(kind, call);
+  }
+
+  onFrame(call: (frame: PoseFrame) => void): void {
+    this.hear("frame", call);
+  }
+
+  onLink(call: (link: Link) => void): void {
+    this.hear("link", call);
+  }
+
+  onLine(call: (line: Line) => void): void {
+    this.hear("line", call);
+  }
+
+  onSelect(call: (body: string) => void): void {
+    this.hear("select", call);
+  }
+
+  /** Tell the user something in one line. */
+  say(text: string, level: Line["level"] = "notice"): void {
+    this.tell("line", { text, level });
+  }
+
+  select(body: string): void {
+    this.selected = body;
+    this.tell("select", body);
+  }
+
+  togglePlay(): void {
+    this.send({ kind: this.status?.playing ? "pause" : "play" });
+  }
+
+  private receive(message: ServerMessage): void {
+    switch (message.kind) {
+      case "model":
+        this.model = message;
+        this.knobs = message.knobs;
+        this.input = this.why = this.frame = undefined;
+        break;
+      case "status":
+        this.status = message;
+        break;
+      case "why_report":
+        this.why = message;
+        break;
+      case "input":
+        this.input = message;
+        break;
+      case "takes":
+        this.takes = message.takes;
+        break;
+      case "knobs":
+        this.knobs = message.knobs;
+        break;
+      case "notice":
+      case "error":
+        this.say(message.message, message.kind);
+        break;
+    }
+    this.tell(message.kind, message);
+  }
+
+  private hear<M>(kind: string, call: (message: M) => void): void {
+    this.hearers.set(kind, [...(this.hearers.get(kind) ?? []), call]);
+  }
+
+  private tell(kind: string, message: unknown): void {
+    for (const call of this.hearers.get(kind) ?? []) (call as (message: unknown) => void)(message);
+  }
+}

@@ -1,0 +1,47 @@
+// Play, pause, step, reset, speed.
+
+import { button, h, icon } from "./dom";
+import { SPEEDS } from "./messages";
+import type { Studio } from "./studio";
+
+const NAMES: Record<number, string> = { 1: "1×", 0.5: "½×", 0.25: "¼×", 0.125: "⅛×" };
+
+export class Transport {
+  readonly element: HTMLElement;
+
+  constructor(studio: Studio) {
+    const play = button("play", "Play (Space)", () => studio.togglePlay(), { class: "primary", id: "play" });
+    const step = button("step", "One step of physics (.)", () => this.step(), { id: "step" });
+    const reset = button("reset", "Back to the start, as a new take (R)", () => studio.send({ kind: "reset" }), { id: "reset" });
+    const speeds = SPEEDS.map((factor) =>
+      h(
+        "button",
+        {
+          type: "button",
+          title: `Speed ${NAMES[factor]}`,
+          "aria-pressed": "false",
+          "data-testid": `speed-${factor}`,
+          onclick: () => studio.send({ kind: "speed", factor }),
+        },
+        NAMES[factor] ?? String(factor),
+      ),
+    );
+    this.element = h("div", { class: "transport" }, play, step, reset, h("div", { class: "segments", role: "group" }, ...speeds));
+    this.step = () => {
+      if (studio.status?.playing) studio.send({ kind: "pause" });
+      studio.send({ kind: "step", steps: 1 });
+    };
+    let playing: boolean | undefined;
+    studio.on("status", (status) => {
+      if (status.playing !== playing) {
+        playing = status.playing;
+        play.replaceChildren(icon(playing ? "pause" : "play"));
+        play.title = playing ? "Pause (Space)" : "Play (Space)";
+        play.setAttribute("aria-label", play.title);
+      }
+      speeds.forEach((b, k) => b.setAttribute("aria-pressed", String(SPEEDS[k] === status.speed)));
+    });
+  }
+
+  step: () => void = () => undefined;
+}

@@ -1,0 +1,171 @@
+// Why the character does what it does: tasks in the order of their priority, joints against their limits, balance.
+
+import { h, s, setText } from "./dom";
+import { plainName } from "./knobs";
+import type { Balance, JointWhy, TaskWhy, WhyReportMessage } from "./messages";
+import type { Studio } from "./studio";
+
+// the joints that work hardest are enough
+const JOINTS = 8;
+const OURS: Record<string, string> = { studio_drag: "your drag", studio_turn: "your turning", studio_lean: "your lean" };
+
+export class Why {
+  readonly element: HTMLElement;
+  private readonly tasks = h("div", { class: "tasks", "data-testid": "why-tasks" });
+  private readonly joints = h("div", { class: "joints", "data-testid": "why-joints" });
+  private readonly balance = h("div", { class: "balance", "data-testid": "why-balance" });
+  private readonly rows = new Map<string, TaskRow>();
+  private readonly bars = new Map<string, Bar>();
+
+  constructor(studio: Studio) {
+    const contacts = h("p", { class: "faint" });
+    this.element = h(
+      "div",
+      { class: "panel-body why" },
+      h("h3", {}, "Tasks, the most important first"),
+      this.tasks,
+      h("h3", {}, "Balance"),
+      this.balance,
+      h("h3", {}, "Hardest working joints"),
+      this.joints,
+      h("h3", {}, "Contacts"),
+      contacts,
+    );
+    studio.on("model", () => this.clear());
+    studio.on("why_report", (report) => {
+      this.show(report);
+      const force = report.contacts.reduce((sum, c) => sum + Math.hypot(...c.force), 0);
+      setText(
+        contacts,
+        report.contacts.length
+          ? `${report.contacts.length} touching points press with ${force.toFixed(0)} N in all. Yellow arrows stay inside their cones, or slip.`
+          : "Nothing touches.",
+      );
+    });
+  }
+
+  private clear(): void {
+    this.rows.clear();
+    this.bars.clear();
+    for (const part of [this.tasks, this.joints, this.balance]) part.replaceChildren();
+  }
+
+  private show(report: WhyReportMessage): void {
+    // what waits for a drag is no task until there is one
+    const tasks = report.tasks.filter((task) => task.active || !(task.name in OURS));
+    keep(this.rows, tasks, this.tasks, () => new TaskRow());
+    const hardest = [...report.joints].sort((a, b) => b.share - a.share).slice(0, JOINTS);
+    keep(this.bars, hardest, this.joints, () => new Bar());
+    this.balance.replaceChildren(...report.balance.map(balanceDrawing));
+  }
+}
+
+/** One row per named thing, in the given order; rows are used again. */
+function keep<T extends { name: string }, R extends { element: HTMLElement; show(thing: T): void }>(
+  rows: Map<string, R>,
+  things: T[],
+  parent: HTMLElement,
+  make: () => R,
+): void {
+  const names = new Set(things.map((t) => t.name));
+  for (const [name, row] of rows) {
+    if (names.has(name)) continue;
+    row.element.remove();
+    rows.delete(name);
+  }
+  things.forEach((thing, k) => {
+    let row = rows.get(thing.name);
+    if (!row) rows.set(thing.name, (row = make()));
+    if (parent.children[k] !== row.element) parent.insertBefore(row.element, parent.children[k] ?? null);
+    row.show(thing);
+  });
+}
+
+class TaskRow {
+  private readonly order = h("b", { class: "order" });
+  private readonly name = h("span", { class: "name" });
+  private readonly error = h("span", { class: "number" });
+  private readonly bar = h("i");
+  private readonly force = h("span", { class: "faint number" });
+  private readonly verdict = h("div", { class: "verdict" });
+  readonly element = h(
+    "div",
+    { class: "task" },
+    h("div", { class: "line" }, this.order, this.name, this.error),
+    h("div", { class: "line" }, h("div", { class: "bar" }, this.bar), this.force),
+    this.verdict,
+  );
+
+  show(task: TaskWhy): void {
+    setText(this.order, String(task.priority));
+    setText(this.name, taskName(task.name));
+    setText(this.error, !task.active ? "off" : task.error === null ? "" : amount(task.error, task.unit));
+    const share = task.limit ? task.force / task.limit : 0;
+    this.bar.style.width = `${(100 * Math.min(1, share)).toFixed(1)}%`;
+    setText(this.force, forceText(task));
+    this.force.parentElement!.hidden = !task.active || (task.limit === null && task.force < 0.5);
+    this.bar.parentElement!.classList.toggle("none", task.limit === null);
+    this.element.classList.toggle("off", !task.active);
+    this.element.classList.toggle("limit", task.at_limit);
+    setText(this.verdict, verdict(task));
+  }
+}
+
+function taskName(name: string): string {
+  return OURS[name] ?? name.replaceAll("_", " ");
+}
+
+function verdict(task: TaskWhy): string {
+  if (!task.active) return "";
+  if (task.lost_to) return `lost to ${taskName(task.lost_to)} (${task.missed.toFixed(1)} ${task.unit === "m" ? "m" : "rad"}/s²)`;
+  if (task.at_limit) return "at its force limit";
+  return "";
+}
+
+function forceText(task: TaskWhy): string {
+  return task.limit === null ? `${task.force.toFixed(0)} N` : `${task.force.toFixed(0)} of ${task.limit.toFixed(0)} N`;
+}
+
+function amount(value: number, unit: string): string {
+  if (unit === "m") return `${(100 * value).toFixed(1)} cm off`;
+  if (unit === "rad") return `${((180 / Math.PI) * value).toFixed(1)}° off`;
+  return `${Number(value.toPrecision(3))} ${unit} off`;
+}
+
+class Bar {
+  private readonly name = h("span", { class: "name" });
+  private readonly bar = h("i");
+  private readonly value = h("span", { class: "faint number" });
+  readonly element = h("div", { class: "joint line" }, this.name, h("div", { class: "bar" }, this.bar), this.value);
+
+  show(joint: JointWhy): void {
+    setText(this.name, plainName(joint.name));
+    this.bar.style.width = `${(100 * Math.min(1, joint.share)).toFixed(1)}%`;
+    this.element.classList.toggle("limit", joint.share > 0.98);
+    setText(this.value, `${joint.torque.toFixed(0)} N m`);
+  }
+}
+
+/** The ground from above: feet as a polygon, the centre of mass as a dot. */
+function balanceDrawing(balance: Balance): HTMLElement {
+  const points = [...balance.support, [balance.com[0], balance.com[1]] as [number, number]];
+  const middle = [0, 1].map((k) => (Math.min(...points.map((p) => p[k]!)) + Math.max(...points.map((p) => p[k]!))) / 2);
+  const half = Math.max(0.25, ...points.flatMap((p) => [0, 1].map((k) => Math.abs(p[k]! - middle[k]!) + 0.05)));
+  // x forward is up on the paper, y to the left is left
+  const at = (p: readonly number[]) => [50 - (50 * (p[1]! - middle[1]!)) / half, 50 - (50 * (p[0]! - middle[0]!)) / half];
+  const outside = balance.margin < 0;
+  const [cx, cy] = at(balance.com) as [number, number];
+  const drawing = s(
+    "svg",
+    { viewBox: "0 0 100 100", class: outside ? "outside" : "inside", role: "img" },
+    s("polygon", { points: balance.support.map((p) => at(p).join(",")).join(" "), class: "support" }),
+    s("circle", { cx, cy, r: 5, class: "halo" }),
+    s("circle", { cx, cy, r: 2.6, class: "com" }),
+  );
+  const words = !balance.support.length
+    ? "No support: nothing of the character rests on the ground."
+    : outside
+      ? `Centre of mass ${(-100 * balance.margin).toFixed(1)} cm outside the feet: falling, unless something pulls it back.`
+      : `Centre of mass over the feet, ${(100 * balance.margin).toFixed(1)} cm from the edge.`;
+  return h("div", { class: "stance" }, drawing as unknown as Node, h("p", {}, words));
+}

@@ -1,0 +1,367 @@
+"""The studio's server: one port on this machine for the page, its files, a websocket and downloads.
+
+It listens on the loopback address and answers only to whoever knows the token. A websocket is open to any page in the
+browser unless its Origin is checked, so it is.
+"""
+
+import asyncio
+import collections
+import contextlib
+import re
+import secrets
+import socket
+import tempfile
+import threading
+import tomllib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from manikin.errors import InputError, ManikinError, OutputError
+from manikin.export.save import save
+from manikin.scenes.scene import shipped
+from manikin.studio.messages import MAX_TEXT, Error, MessageError, dump, kind_of, parse
+from manikin.studio.session import Session
+from manikin.studio.takes import Past, TakeFolder
+
+STATIC = Path(__file__).parent / "static"
+PICTURES = Path(__file__).parent / "pictures"
+# the largest recording that is taken from outside [bytes]
+MAX_UPLOAD = 256 * 1024 * 1024
+EXPORTS = {".glb": "model/gltf-binary", ".bvh": "text/plain", ".mp4": "video/mp4", ".npz": "application/octet-stream"}
+# what waits for a slow page besides the latest of each kind
+MAX_WAITING = 64
+
+
+class Client:
+    """One page: the latest of each kind waits for it, and nobody waits for the page."""
+
+    def __init__(self) -> None:
+        self.slots: dict[str, str | bytes] = {}
+        self.ready = asyncio.Event()
+        self.frames = self.dropped = 0
+
+    def offer(self, key: str, content: str | bytes) -> None:
+        if key in self.slots:
+            self.dropped += 1
+            # it goes to the end of the line: what came later may depend on it
+            del self.slots[key]
+        elif len(self.slots) >= MAX_WAITING:
+            self.slots.pop(
+                next(k for k in self.slots if " " in k) if any(" " in k for k in self.slots) else next(iter(self.slots))
+            )
+        self.slots[key] = content
+        self.ready.set()
+
+    async def pump(self, socket: WebSocket) -> None:
+        """Send what waits, as fast as the page takes it."""
+        while True:
+            await self.ready.wait()
+            self.ready.clear()
+            while self.slots:
+                key = next(iter(self.slots))
+                content = self.slots.pop(key)
+                if isinstance(content, bytes):
+                    self.frames += key == "frame"
+                    await socket.send_bytes(content)
+                else:
+                    await socket.send_text(content)
+
+
+class Studio:
+    """The session, its clients and the application that serves them."""
+
+    def __init__(self, folder: TakeFolder, token: str | None = None, anywhere: bool = False) -> None:
+        self.folder = folder
+        self.token = token or secrets.token_urlsafe(24)
+        self.anywhere = anywhere  # whether other machines may ask, by whatever name they know this one
+        self.clients: set[Client] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._passed: collections.deque[tuple[str, str | bytes]] = collections.deque()
+        self.session = Session(folder, self._send)
+        routes = [
+            WebSocketRoute("/ws", self._websocket),
+            Route("/api/scenes", self._guarded(self._scenes)),
+            Route("/api/scenes/{name}/picture", self._guarded(self._picture)),
+            Route("/api/takes", self._guarded(self._takes)),
+            Route("/api/takes", self._guarded(self._upload), methods=["POST"]),
+            Route("/api/takes/{take}/export{kind}", self._guarded(self._export)),
+            Route("/model.glb", self._guarded(self._model)),
+            Route("/", self._page),
+            Route("/{path:path}", self._file),
+        ]
+        self.app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={ManikinError: _refuse})
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        self._loop = asyncio.get_running_loop()
+        self.session.start()
+        try:
+            yield
+        finally:
+            await run_in_threadpool(self.session.stop)
+            self._loop = None
+
+    # --- from physics to the pages
+
+    def _send(self, key: str, content: str | bytes) -> None:
+        """Called by the session's thread: hand over and go on."""
+        loop = self._loop
+        if loop is None or not self.clients:
+            return
+        self._passed.append((key, content))
+        # one call for all that is said at once
+        if len(self._passed) == 1:
+            with contextlib.suppress(RuntimeError):  # the loop has just closed
+                loop.call_soon_threadsafe(self._offer)
+
+    def _offer(self) -> None:
+        while self._passed:
+            key, content = self._passed.popleft()
+            for client in self.clients:
+                client.offer(key, content)
+
+    # --- who may come in
+
+    def _token_ok(self, connection: HTTPConnection) -> bool:
+        given = connection.query_params.get("token") or connection.headers.get("x-manikin-token") or ""
+        return secrets.compare_digest(given.encode(), self.token.encode())
+
+    def _origin_ok(self, connection: HTTPConnection) -> bool:
+        """The page must come from here: the Host is ours, and the Origin, if there is one, is that Host."""
+        host = connection.headers.get("host", "")
+        if not self.anywhere and re.sub(r":\d+$", "", host).lower() not in ("127.0.0.1", "localhost", "[::1]"):
+            return False
+        origin = connection.headers.get("origin")
+        if origin is None:
+            return True
+        parts = urlsplit(origin)
+        return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+
+    def _guarded(self, work: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        async def check(request: Request) -> Response:
+            if not self._origin_ok(request):
+                raise HTTPException(403, "this address is not where the studio's page comes from")
+            if not self._token_ok(request):
+                raise HTTPException(401, "the token is missing or wrong: use the address that manikin studio prints")
+            return await work(request)
+
+        return check
+
+    # --- the websocket
+
+    async def _websocket(self, socket: WebSocket) -> None:
+        if not self._origin_ok(socket) or not self._token_ok(socket):
+            # refused before it is accepted: the browser sees status 403
+            await socket.close(1008)
+            return
+        await socket.accept()
+        client = Client()
+        self.clients.add(client)
+        for key, content in await asyncio.wrap_future(self.session.ask(self.session.welcome)):
+            client.offer(key, content)
+        pump = asyncio.create_task(client.pump(socket))
+        try:
+            while True:
+                self._receive(client, await _text(socket))
+        except WebSocketDisconnect:
+            pass
+        finally:
+            self.clients.discard(client)
+            pump.cancel()
+            with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError, OSError):
+                await pump
+
+    def _receive(self, client: Client, text: str) -> None:
+        try:
+            self.session.put(parse(text))
+        except MessageError as error:
+            client.offer(f"error {len(client.slots)} {text[:20]}", dump(Error(kind_of(text), str(error))))
+
+    # --- addresses
+
+    async def _scenes(self, request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(scene_cards))
+
+    async def _picture(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        for kind in (".webp", ".png", ".jpg"):
+            if name in shipped() and (PICTURES / f"{name}{kind}").is_file():
+                return FileResponse(PICTURES / f"{name}{kind}", headers={"Cache-Control": "max-age=3600"})
+        raise HTTPException(404, "no such picture")
+
+    async def _takes(self, request: Request) -> Response:
+        takes = await asyncio.wrap_future(self.session.ask(self.session.takes))
+        return Response(dump(takes), media_type="application/json")
+
+    async def _model(self, request: Request) -> Response:
+        if not self.session.glb:
+            raise HTTPException(404, "no scene is open")
+        return Response(self.session.glb, media_type="model/gltf-binary", headers={"Cache-Control": "no-store"})
+
+    async def _export(self, request: Request) -> Response:
+        """A take as a file, made now."""
+        take, kind = request.path_params["take"], request.path_params["kind"].lower()
+        if kind not in EXPORTS:
+            raise HTTPException(404, f"unknown kind of file (allowed: {', '.join(EXPORTS)})")
+        path = self.folder.known(take)
+        info = self.folder.info(take)
+        name = re.sub(r"[^A-Za-z0-9_-]+", "_", (info.name or info.scene) if info else take) or take
+        target = Path(tempfile.mkdtemp(prefix="manikin-")) / f"{name}{kind}"
+        clean_up = BackgroundTask(_remove, target)
+        try:
+            await run_in_threadpool(lambda: save(Past(path).recording(), target))
+        except ManikinError:
+            _remove(target)
+            raise
+        return FileResponse(target, media_type=EXPORTS[kind], filename=target.name, background=clean_up)
+
+    async def _upload(self, request: Request) -> Response:
+        """A recording (.npz) as the body of the request becomes a take."""
+        said = request.headers.get("content-length", "")
+        if said.isdigit() and int(said) > MAX_UPLOAD:
+            raise HTTPException(413, f"at most {MAX_UPLOAD // 2**20} MB")
+        name = request.query_params.get("name", "")[:80]
+        with tempfile.TemporaryDirectory(prefix="manikin-") as folder:
+            source, size = Path(folder) / "upload.npz", 0
+            with source.open("wb") as file:
+                async for chunk in request.stream():
+                    size += len(chunk)
+                    if size > MAX_UPLOAD:
+                        raise HTTPException(413, f"at most {MAX_UPLOAD // 2**20} MB")
+                    file.write(chunk)
+            try:
+                take = await run_in_threadpool(self.folder.add, source, name)
+            except InputError as error:
+                raise InputError(str(error).replace(str(source), "the upload")) from None
+        return JSONResponse({"take": take}, 201)
+
+    async def _page(self, request: Request) -> Response:
+        return self._static("index.html")
+
+    async def _file(self, request: Request) -> Response:
+        return self._static(request.path_params["path"])
+
+    def _static(self, path: str) -> Response:
+        """Files of the built page: nothing secret, and nothing outside their folder."""
+        root = STATIC.resolve()
+        file = (root / path).resolve()
+        if not file.is_relative_to(root) or not file.is_file():
+            if path == "index.html":
+                return PlainTextResponse("The page has not been built: see docs/studio.md.", 503)
+            raise HTTPException(404, "no such file")
+        return FileResponse(file, headers={"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"})
+
+
+async def _text(socket: WebSocket) -> str:
+    """The next message; binary ones are answered like noise."""
+    event = await socket.receive()
+    if event["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(event.get("code") or 1000)
+    text = event.get("text")
+    return text if text is not None else ""
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    status = 400 if isinstance(error, InputError) and not isinstance(error, OutputError) else 500
+    missing = "no take is called" in str(error)
+    return JSONResponse({"error": str(error)}, 404 if missing else status)
+
+
+def _remove(file: Path) -> None:
+    with contextlib.suppress(OSError):
+        file.unlink()
+    with contextlib.suppress(OSError):
+        file.parent.rmdir()
+
+
+def scene_cards() -> list[dict[str, Any]]:
+    """What the gallery shows of each shipped scene."""
+    out = []
+    for name, path in shipped().items():
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        card = {k: raw.get(k, "") for k in ("name", "title", "group", "document", "description")}
+        drawn = any((PICTURES / f"{name}{kind}").is_file() for kind in (".webp", ".png", ".jpg"))
+        out.append(card | {"picture": f"/api/scenes/{name}/picture" if drawn else None})
+    return out
+
+
+# --- running it
+
+
+class Running:
+    """A server in a thread of its own; `address` opens the page. For notebooks, tests and the bench."""
+
+    def __init__(self, studio: Studio, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.studio = studio
+        self._socket = listen(host, port)
+        self.host, self.port = host, int(self._socket.getsockname()[1])
+        self._server = make_server(studio)
+        self._thread = threading.Thread(target=self._serve, name="studio", daemon=True)
+
+    @property
+    def address(self) -> str:
+        return page_address(self.host, self.port, self.studio.token)
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def _serve(self) -> None:
+        self._server.run(sockets=[self._socket])
+
+    def __enter__(self) -> "Running":
+        self._thread.start()
+        while not self._server.started:
+            if not self._thread.is_alive():
+                raise InputError(f"the studio could not be served at {self.host}:{self.port}")
+            self._thread.join(0.01)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it; takes are kept."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+
+def make_server(studio: Studio) -> uvicorn.Server:
+    """uvicorn with what we rely on: no large messages, no access log, a quick end."""
+    config = uvicorn.Config(
+        studio.app, log_level="warning", access_log=False, ws="websockets-sansio", ws_max_size=MAX_TEXT,
+        ws_per_message_deflate=False, timeout_graceful_shutdown=1, server_header=False,
+    )  # fmt: skip
+    return uvicorn.Server(config)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; a port that is taken is told."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    out = socket.socket(family, socket.SOCK_STREAM)
+    out.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        out.bind((host, port))
+    except OSError as error:
+        out.close()
+        raise InputError(f"--port {port}: cannot be used on {host} ({error.strerror}); try another, or 0 for any") from None
+    return out
+
+
+def page_address(host: str, port: int, token: str) -> str:
+    """What to open in a browser."""
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}/?token={quote(token, safe='')}"

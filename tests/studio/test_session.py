@@ -1,0 +1,333 @@
+"""A session: the transport, the timeline, takes, knobs, and what it tells."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from raw_client import Heard
+
+from manikin.errors import InputError
+from manikin.playback import replay
+from manikin.recording import load_recording
+from manikin.studio import messages as m
+from manikin.studio.session import Session
+from manikin.studio.takes import Past, TakeFolder
+
+
+def go(session: Session, steps: int) -> None:
+    for _ in range(steps):
+        session._step()
+
+
+def pose(content: bytes) -> np.ndarray:
+    return m.unpack_frame(content).poses
+
+
+def test_a_scene_is_told_with_all_that_a_page_needs(session: Session, heard: Heard) -> None:
+    session.handle(m.Open("lift"))
+    (model,) = heard.texts("model")
+    bodies = {b["name"]: b for b in model["bodies"]}
+    assert bodies["hand_l"] == {"name": "hand_l", "parent": bodies["hand_l"]["parent"], "part_of": "character", "owner": "pelvis", "modes": ["task", "push"]}  # fmt: skip # noqa: E501
+    assert bodies["box"]["modes"] == ["spring", "push"]
+    assert bodies["world"]["modes"] == []
+    assert model["handles"][0]["name"] == "pelvis"
+    assert [k["path"] for k in model["knobs"] if not k["live"]] == ["character.height"]
+    assert session.glb[:4] == b"glTF"
+    session.handle(m.Step(5))
+    session._tell(time.perf_counter())
+    assert pose(heard.frames()[-1]).shape == (len(model["bodies"]), 7)
+    status = heard.texts("status")[-1]
+    assert (status["time"], status["step"], status["playing"]) == (pytest.approx(0.01), "reach", False)
+    assert {mk["task"] for mk in status["markers"]} == {"hands"}
+
+
+def test_nothing_can_be_done_without_a_scene_or_with_a_strange_one(session: Session) -> None:
+    with pytest.raises(InputError, match="no scene is open"):
+        session.handle(m.Play())
+    for name in ("../../etc/passwd", "/etc/hosts", "lift.toml", "lifd"):
+        with pytest.raises(InputError, match="no scene is called"):
+            session.handle(m.Open(name))
+
+
+def test_scrubbing_shows_what_was_and_a_branch_goes_on_from_there(
+    session: Session, heard: Heard, folder: TakeFolder
+) -> None:  # fmt: skip
+    session.handle(m.Open("lift"))
+    session.handle(m.Assist(40.0))
+    go(session, 300)
+    session.handle(m.Grab("thorax", "push"))
+    session.handle(m.Drag((0.5, 0.3, 1.3)))
+    go(session, 400)
+    session.handle(m.Release())
+    go(session, 600)
+    first, end = session.take, session.live.world.data.qpos.copy()
+    session._send_frames()
+    session.handle(m.Seek(1.0))
+    session._send_frames()
+    session.handle(m.Seek(99.0))
+    session._send_frames()
+    now, then, last = (pose(c) for c in heard.frames()[-3:])
+    assert np.abs(now - then).max() > 0.02
+    assert np.abs(now - last).max() < 0.03
+
+    session.handle(m.Branch(2.0))
+    assert session.take != first
+    assert session.live.time == pytest.approx(2.0)
+    go(session, 300)
+    assert np.array_equal(session.live.world.data.qpos, end), "the same again: the push was over"
+    second = session.take
+    session.handle(m.Branch(1.0))
+    assert session.live.grip is None, "the hand that pushed has let go"
+    go(session, 800)
+    assert np.abs(session.live.world.data.qpos - end).max() > 0.01
+    session.handle(m.Reset())
+    for take in (first, second):
+        recording = Past(folder.known(take)).recording()
+        assert replay(recording).difference <= 1e-9
+    one, two = (Past(folder.known(t)).recording() for t in (first, second))
+    assert np.array_equal(one.ctrl[:1000], two.ctrl[:1000])
+    assert len(two.ctrl) == 1300
+    assert np.array_equal(one.time[:120], two.time[:120])
+
+
+def test_a_branch_without_new_input_is_the_same_motion(session: Session, folder: TakeFolder) -> None:
+    """From a moment that was kept, from the start, and from a take of an earlier session."""
+    session.handle(m.Open("catch"))
+    go(session, 1200)
+    first = session.take
+    session.handle(m.Branch(1.1))
+    assert session.moments
+    go(session, 1200 - session.live.world.steps)
+    end = session.live.world.full_state()
+    session.handle(m.TakeLoad(first))
+    session.handle(m.Branch(0.5))
+    go(session, 1200 - session.live.world.steps)
+    assert np.array_equal(end, session.live.world.full_state())
+    session.handle(m.Reset())
+    assert replay(Past(folder.known(first)).recording()).difference <= 1e-9
+
+
+def test_a_loaded_take_is_looked_at_and_not_written_to(session: Session, heard: Heard, folder: TakeFolder) -> None:
+    session.handle(m.Open("stand"))
+    go(session, 200)
+    first = session.take
+    session.handle(m.TakeName(first, "still"))
+    session.handle(m.Open("lift"))
+    go(session, 10)
+    session.handle(m.TakeLoad(first))
+    size = folder.file(first).stat().st_size
+    assert heard.texts("model")[-1]["scene"] == "stand"
+    status = session.status()
+    assert (status.time, status.length, status.seeking) == (pytest.approx(0.4), pytest.approx(0.4), True)
+    for message in (m.Play(), m.Step(), m.Grab("head", "push"), m.Knob("tasks.balance.frequency", 1.0)):
+        with pytest.raises(InputError, match="try again from a moment"):
+            session.handle(message)
+    assert folder.file(first).stat().st_size == size
+    assert next(t for t in session.takes().takes if t.id == first).name == "still"
+
+
+def test_takes_are_saved_shown_as_ghosts_and_deleted(session: Session, heard: Heard, folder: TakeFolder) -> None:
+    session.handle(m.Open("lift"))
+    go(session, 200)
+    first = session.take
+    session.handle(m.Reset())
+    go(session, 100)
+    session.handle(m.TakeSave(first))
+    saved = load_recording(folder.file(first, ".npz"))
+    assert replay(saved).difference <= 1e-9
+    session.handle(m.TakeGhost(first, True))
+    session._send_frames()
+    key, content = heard.all[-1]
+    assert key == "ghost 0"
+    ghost = m.unpack_frame(content)
+    assert (ghost.kind, ghost.sequence, ghost.time) == (m.GHOST, 0, pytest.approx(0.2, abs=0.02))
+    assert [t.ghost for t in session.takes().takes if t.id == first] == [0]
+    session.handle(m.TakeDelete(first))
+    assert not list(folder.path.glob(f"{first}*"))
+    assert not session.ghosts
+    with pytest.raises(InputError, match="being recorded"):
+        session.handle(m.TakeDelete(session.take))
+    for name in ("../x", "a/b", "", "x" * 99):
+        with pytest.raises(InputError):
+            session.handle(m.TakeDelete(name))
+
+
+def test_an_uploaded_recording_becomes_a_take(session: Session, folder: TakeFolder, tmp_path: Path) -> None:
+    session.handle(m.Open("lift"))
+    session.handle(m.Knob("props.box.mass", 12.0))
+    go(session, 250)
+    first = session.take
+    session.handle(m.Reset())
+    session.handle(m.TakeSave(first))
+    again = folder.add(folder.file(first, ".npz"), "mine")
+    one, two = Past(folder.known(first)), Past(folder.known(again))
+    assert np.array_equal(one.recording().ctrl, two.recording().ctrl)
+    assert one.recording().meta == two.recording().meta
+    assert one.inputs() == two.inputs()
+    session.handle(m.TakeLoad(again))
+    session.handle(m.Branch(0.3))
+    assert session.live.time == pytest.approx(0.3)
+    noise = tmp_path / "noise.npz"
+    noise.write_bytes(b"PK noise")
+    count = len(folder.ids())
+    with pytest.raises(InputError):
+        folder.add(noise)
+    assert len(folder.ids()) == count
+
+
+def test_empty_takes_are_not_kept(session: Session, folder: TakeFolder) -> None:
+    session.handle(m.Open("lift"))
+    session.handle(m.Open("stand"))
+    session.handle(m.Reset())
+    assert folder.ids() == [session.take]
+
+
+def test_knobs_live_restarting_and_back(session: Session, heard: Heard) -> None:
+    session.handle(m.Open("lift"))
+    go(session, 50)
+    first = session.take
+    session.handle(m.Knob("props.box.mass", 20.0))
+    assert session.take == first
+    assert session.live.world.model.body_mass[session.live.world.body("box")] == pytest.approx(20.0)
+    session.handle(m.Undo())
+    assert session.live.world.model.body_mass[session.live.world.body("box")] == pytest.approx(8.0)
+    with pytest.raises(InputError, match="nothing to undo"):
+        session.handle(m.Undo())
+    session.handle(m.Knob("props.box.mass", 30.0))
+    session.handle(m.Knob("character.height", 1.6))
+    assert session.take != first
+    assert session.live.time == 0
+    assert "starts again" in heard.texts("notice")[-1]["message"]
+    assert session.live.knobs.value("character.height") == 1.6
+    assert session.live.knobs.value("props.box.mass") == 30.0
+    session.handle(m.Undo())
+    assert session.live.knobs.value("character.height") == 1.75
+    assert session.status().undo == 1
+
+
+def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, folder: TakeFolder) -> None:
+    session.handle(m.Open("lift"))
+    go(session, 100)
+    broken = session.take
+    session.live.world.data.qvel[3] = 1e4
+    session.playing = True
+    session._step()
+    assert "diverged" in heard.texts("error")[-1]["message"]
+    status = session.status()
+    assert (status.playing, status.diverged, status.ok) == (False, True, False)
+    with pytest.raises(InputError, match="broke off"):
+        session.handle(m.Play())
+    session._tell(time.perf_counter())
+    recording = Past(folder.known(broken)).recording()
+    assert not recording.meta["ok"]
+    assert "diverged" in recording.meta["reason"]
+    session.handle(m.Reset())
+    go(session, 50)
+    assert not session.status().diverged
+
+
+def test_branching_from_before_a_divergence(session: Session) -> None:
+    session.handle(m.Open("stand"))
+    go(session, 200)
+    session.live.world.data.qvel[3] = 1e4
+    session._step()
+    assert session.diverged
+    session.handle(m.Branch(0.3))
+    go(session, 20)
+    assert session.live.time == pytest.approx(0.34)
+
+
+def test_the_script_ends_and_life_goes_on(session: Session) -> None:
+    session.handle(m.Open("catch"))
+    go(session, 2700)
+    assert session.live.time == pytest.approx(2.7)
+    assert session.status().ok
+    assert session.live.facts()["caught"] is True
+
+
+def test_why_tells_who_lost_to_whom(session: Session, heard: Heard) -> None:
+    session.handle(m.Open("stand"))
+    go(session, 300)
+    before = session.live.world.full_state()
+    session.handle(m.Why(True))
+    report = session.why.report()
+    assert [t.name for t in report.tasks if t.active] == ["balance", "trunk", "posture"]
+    assert len(report.joints) == session.live.world.model.nu
+    (balance,) = report.balance
+    assert 0.08 < balance.margin < 0.2
+    area = 0.5 * sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(balance.support, balance.support[1:] + balance.support[:1]))
+    assert 0.03 < area < 0.2, "counter-clockwise, about as large as two feet"
+    weight = sum(c.force[2] for c in report.contacts)
+    assert weight == pytest.approx(75 * 9.81, rel=0.02)
+    # pulling at the head costs the posture
+    session.handle(m.Grab("head", "task"))
+    session.handle(m.Drag((0.2, 0.1, 1.2)))
+    go(session, 150)
+    lost = {t.name: t.lost_to for t in session.why.report().tasks if t.active}
+    assert lost["posture"] == "studio_drag"
+    assert m.dump(report)
+    assert not np.array_equal(before, session.live.world.full_state())
+
+
+def test_looking_changes_nothing(folder: TakeFolder) -> None:
+    states = []
+    for looking in (False, True):
+        session = Session(folder, lambda key, content: None)
+        session.handle(m.Open("lift"))
+        session.handle(m.Why(looking))
+        session.handle(m.Grab("hand_r", "task"))
+        for _ in range(300):
+            session._step()
+            if looking:
+                session._due = dict.fromkeys(session._due, 0.0)
+                session._tell(time.perf_counter())
+        states.append(session.live.world.full_state())
+        session._close_take()
+    assert np.array_equal(*states)
+
+
+def test_of_many_drags_the_last_counts(session: Session) -> None:
+    session.handle(m.Open("stand"))
+    go(session, 10)
+    session.put(m.Grab("thorax", "push"))
+    for k in range(50):
+        session.put(m.Drag((0.0, 0.0, 1.0 + 0.01 * k), stamp=float(k)))
+    session.put(m.Release())
+    session.put(m.Grab("head", "push"))
+    session.put(m.Drag((0.0, 0.0, 1.2)))
+    session._read()
+    session._step()
+    assert session.live.grip.target == "head"
+    assert session.live.grip.goal[2] == 1.2
+    journal = session._journal()
+    journal.flush()
+    kinds = [type(message).__name__ for _, message in Past(journal.path).inputs()]
+    assert kinds == ["Grab", "Drag", "Release", "Grab", "Drag"]
+
+
+def test_a_fault_in_a_message_does_not_end_the_session(session: Session, heard: Heard) -> None:
+    session.put(m.Play())
+    session.put(m.Open("lift"))
+    session.put(m.Grab("nobody", "push"))
+    session._read()
+    about = [e["about"] for e in heard.texts("error")]
+    assert about == ["play", "grab"]
+    assert session.live is not None
+
+
+def test_the_thread_keeps_the_pace(session: Session, heard: Heard) -> None:
+    session.put(m.Open("stand"))
+    session.start()
+    session.put(m.Speed(0.25))
+    session.put(m.Play())
+    time.sleep(1.5)
+    session.put(m.Pause())
+    time.sleep(0.2)
+    reached = session.live.time
+    time.sleep(0.2)
+    assert session.live.time == reached, "paused"
+    assert 0.02 < reached < 0.6, "a quarter of the clock, at most"
+    session.stop()
+    assert not isinstance(session.live.run.recorder, type(None))
+    assert session._journal() is None, "the take is closed"
