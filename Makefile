@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check bench clean packages
+.PHONY: demo test check bench clean packages browser
 
 $(VENV)/.run: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -20,6 +20,9 @@ $(VENV)/.test: pyproject.toml
 packages:
 	@sh tools/packages.sh
 
+browser:
+	@sh tools/packages.sh test
+
 demo: packages $(VENV)/.run
 	@mkdir -p out
 	$(BIN)/manikin run lift --out out/lift.npz --out out/lift.glb --out out/lift.png --out out/lift.mp4
@@ -27,7 +30,7 @@ demo: packages $(VENV)/.run
 	@echo "Open out/lift.glb in Blender (File > Import > glTF 2.0), play out/lift.mp4, look at out/lift.png."
 	@echo "Try: $(BIN)/manikin run lift --set props.box.mass=25 --set character.clip=lift_back --out out/back.glb"
 
-test: packages $(VENV)/.test check
+test: browser $(VENV)/.test check
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.test
