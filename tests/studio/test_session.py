@@ -204,6 +204,11 @@ def test_knobs_live_restarting_and_back(session: Session, heard: Heard) -> None:
     session.handle(m.Undo())
     assert session.live.knobs.value("character.height") == 1.75
     assert session.status().undo == 1
+    for mass in (31.0, 32.0, 33.0):
+        session.handle(m.Knob("props.box.mass", mass))
+    assert session.status().undo == 2, "a slider that is drawn along is one turn"
+    session.handle(m.Undo())
+    assert session.live.knobs.value("props.box.mass") == 30.0
 
 
 def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, folder: TakeFolder) -> None:
@@ -219,6 +224,9 @@ def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, f
     with pytest.raises(InputError, match="broke off"):
         session.handle(m.Play())
     session._tell(time.perf_counter())
+    session.handle(m.Seek(0.1))
+    session._send_frames()
+    assert m.unpack_frame(heard.frames()[-1]).time == pytest.approx(0.1)
     recording = Past(folder.known(broken)).recording()
     assert not recording.meta["ok"]
     assert "diverged" in recording.meta["reason"]
@@ -314,6 +322,23 @@ def test_a_fault_in_a_message_does_not_end_the_session(session: Session, heard: 
     about = [e["about"] for e in heard.texts("error")]
     assert about == ["play", "grab"]
     assert session.live is not None
+
+
+def test_a_fault_while_telling_is_told_and_survived(session: Session, heard: Heard) -> None:
+    class Faulty:
+        def report(self) -> None:
+            raise ZeroDivisionError("broken")
+
+    session.put(m.Open("stand"))
+    session.start()
+    end = time.monotonic() + 20
+    session.ask(lambda: setattr(session, "why", Faulty())).result(20)
+    while not heard.texts("error") and time.monotonic() < end:
+        time.sleep(0.01)
+    assert "broken" in heard.texts("error")[0]["message"]
+    session.put(m.Step(10))
+    assert session.ask(lambda: session.status().time).result(10) == pytest.approx(0.02)
+    session.stop()
 
 
 def test_the_thread_keeps_the_pace(session: Session, heard: Heard) -> None:
