@@ -132,7 +132,9 @@ def sit_down(browser: Any, address: str, **context: Any) -> Iterator[Desk]:
     page = context.new_page()
     desk = Desk(page)
     page.goto(f"{address}&fps={FPS}")
-    desk.until("window.studio && studio.state.link.state !== 'waiting'")
+    # refused, or with a scene, or with the gallery
+    seen = "studio.state.model || !document.querySelector('.gallery').hidden"
+    desk.until(f"window.studio && (studio.state.link.state === 'refused' || {seen})")
     yield desk
     context.close()
 
