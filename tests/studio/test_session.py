@@ -1,6 +1,8 @@
 """A session: the transport, the timeline, takes, knobs, and what it tells."""
 
+import gc
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -293,6 +295,21 @@ def test_looking_changes_nothing(folder: TakeFolder) -> None:
         states.append(session.live.world.full_state())
         session._close_take()
     assert np.array_equal(*states)
+
+
+def test_what_is_left_is_gone_at_once(session: Session) -> None:
+    session.handle(m.Open("stand"))
+    go(session, 20)
+    worlds = []
+    for message in (m.Reset(), m.Branch(0.0), m.Open("lift"), m.Reset()):
+        worlds.append(weakref.ref(session.live.world))
+        go(session, 5)
+        gc.disable()
+        try:
+            session.handle(message)
+            assert worlds[-1]() is None, message
+        finally:
+            gc.enable()
 
 
 def test_of_many_drags_the_last_counts(session: Session) -> None:
