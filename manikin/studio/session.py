@@ -324,6 +324,8 @@ class Session:
             self.ghosts = []
         self._close_take()
         explaining = self.why is not None
+        if self.live is not None:
+            self.live.retire()
         self.live, self.take, self.past = live, take, past
         self.playing, self.diverged, self.shown = False, "", None
         self.moments, self._stamp, self._dragged = [], 0.0, None
