@@ -34,6 +34,7 @@ _PUBLIC = {
     "human": "manikin.characters.human",
     "Clip": "manikin.clips.clip",
     "load_clip": "manikin.clips.clip",
+    "studio": "manikin.studio",
     "ManikinError": "manikin.errors",
 }
 __all__ = ["__version__", *_PUBLIC]
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from manikin.scenes.build import build_run as build_run
     from manikin.scenes.scene import Scene as Scene
     from manikin.scenes.scene import load_scene as load_scene
+    from manikin.studio import studio as studio
     from manikin.tasks.task import Task as Task
 
 

@@ -1,4 +1,4 @@
-"""The command line: list, run, check, bench, reproduce. Exit 0: it ran; 2: bad input, in one line; 1: the run failed."""
+"""The command line: list, run, studio, check, bench, reproduce. Exit 0: it ran; 2: bad input, in one line; 1: it failed."""
 
 import contextlib
 import gc
@@ -217,6 +217,32 @@ def _tell(report: dict[str, Any], outputs: list[Path]) -> None:
 
 
 @app.command()
+def studio(
+    scene: Annotated[
+        str | None, typer.Argument(help="A shipped scene or a path to a TOML file (default: the gallery).", show_default=False)
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 for any that is free.")] = 8765,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    host: Annotated[str, typer.Option(help="Address to listen on; other than 127.0.0.1 needs --token.")] = "127.0.0.1",
+    token: Annotated[str | None, typer.Option(help="A secret of your own in place of a random one.")] = None,
+    takes: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where takes are kept.")] = None,
+) -> None:
+    """Open a page where you grab the character. Ctrl-C ends it and keeps the takes."""
+    # one thread for each step: set before numpy is loaded
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+    from manikin.studio.entry import studio as perform
+
+    gc.freeze()
+
+    def say(line: str) -> None:
+        # whoever reads through a pipe waits for the address
+        print(line, flush=True)
+
+    perform(scene, port=port, host=host, token=token, browser=not no_browser, takes=takes, say=say)
+
+
+@app.command()
 def check(
     file: Annotated[
         Path,
@@ -243,6 +269,7 @@ def check(
 @app.command()
 def bench(
     name: Annotated[str | None, typer.Argument(help="Which benchmark (default: all).")] = None,
+    long: Annotated[bool, typer.Option("--long", help="Campaigns too: minutes to hours.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Last line on stdout: one flat JSON object.")] = False,
 ) -> None:
     """Measure speed as ratios of one run."""
@@ -253,7 +280,7 @@ def bench(
 
     gc.freeze()
     with _bar("measuring") as progress:
-        figures = run_bench(name, progress)
+        figures = run_bench(name, progress, long)
     for key, value in figures.items():
         print(f"{key:<44} {value}")
     if as_json:

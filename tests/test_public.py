@@ -2,6 +2,8 @@
 
 import ast
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,9 @@ def test_every_name_resolves_and_is_described(name: str) -> None:
     if name == "__version__":
         assert value.count(".") == 2
         return
-    assert value.__name__ == name
+    # the studio is a package as well, and can be called as one
+    assert value.__name__.rpartition(".")[2] == name
+    assert callable(value)
     # dataclasses and named tuples write a doc of their own when nobody else does
     assert value.__doc__
     assert not value.__doc__.startswith(f"{name}(")
@@ -36,9 +40,16 @@ def test_type_checkers_see_the_same_names() -> None:
 def test_a_module_never_hides_a_name() -> None:
     """Importing manikin.x sets the attribute x of the package."""
     here = Path(mk.__file__).parent
-    assert not {p.stem for p in here.iterdir()} & set(mk.__all__) - {"__version__"}
+    assert {p.stem for p in here.iterdir()} & set(mk.__all__) - {"__version__"} == {"studio"}
     importlib.import_module("manikin.loop")
     assert callable(mk.run)
+
+
+@pytest.mark.parametrize("first", ["", "import manikin.studio.messages; "])
+def test_the_studio_opens_whatever_was_imported_before(first: str) -> None:
+    program = f"{first}import manikin as mk\ntry:\n    mk.studio(host='192.0.2.1')\nexcept mk.ManikinError as e:\n    print(e)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=Path(mk.__file__).parents[1])
+    assert "needs --token" in result.stdout, result.stderr
 
 
 def test_unknown_names_are_refused() -> None:

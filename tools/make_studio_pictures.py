@@ -62,10 +62,10 @@ class Desk:
         self.page.click(f'[data-testid="{name}"]')
 
     def open(self, scene: str) -> None:
-        self.page.evaluate(
-            "document.querySelector('.gallery').hidden && document.querySelector('[data-testid=scenes]').click()"
-        )
         take = self.page.evaluate("studio.state.model?.take ?? ''")
+        # with no scene open the gallery comes by itself
+        if take:
+            self.click("scenes")
         self.click(f"scene-{scene}")
         self.until("([s, t]) => studio.ready && studio.state.model.scene === s && studio.state.model.take !== t", [scene, take])
 

@@ -147,6 +147,10 @@ class Live:
         self.knobs = KnobBox(self.scene, run, self.cast)
         self._before = run.world.full_state()
 
+    def retire(self) -> None:
+        """No more steps. A run and its hands know each other: parted, its model goes now and not when garbage is next due."""
+        self.run.pullers = ()
+
     @property
     def world(self) -> World:
         return self.run.world

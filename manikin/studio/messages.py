@@ -550,7 +550,8 @@ def dump(message: ServerMessage | ClientMessage) -> str:
 
 def _plain(value: Any) -> dict[str, Any]:
     # asdict would deep-copy every number
-    return {name: _value(getattr(value, name)) for name in _shape(type(value))[1]}
+    kind: type = type(value)
+    return {name: _value(getattr(value, name)) for name in _shape(kind)[1]}
 
 
 def _value(value: Any) -> Any:

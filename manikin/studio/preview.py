@@ -202,7 +202,8 @@ def _read(stream: IO[bytes]) -> Any:
 def main() -> None:
     """Answer until the other end closes."""
     with contextlib.suppress(OSError, AttributeError):
-        os.nice(5)
+        # physics comes first where cores are few
+        os.nice(15)
     # whatever is printed must not get between the answers
     answers, sys.stdout = sys.stdout.buffer, sys.stderr
     scene, live = "", None

@@ -245,6 +245,7 @@ class Studio:
                 take = await run_in_threadpool(self.folder.add, source, name)
             except InputError as error:
                 raise InputError(str(error).replace(str(source), "the upload")) from None
+        await asyncio.wrap_future(self.session.ask(self.session.say_takes))
         return JSONResponse({"take": take}, 201)
 
     async def _page(self, request: Request) -> Response:

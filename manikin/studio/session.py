@@ -18,7 +18,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from manikin.errors import Diverged, InputError, ManikinError
+from manikin.errors import Diverged, InputError, ManikinError, did_you_mean
 from manikin.export.gltf import glb_bytes
 from manikin.recording import Recorder, Recording
 from manikin.scenes.scene import Scene, load_scene, parse_text, shipped
@@ -33,11 +33,13 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 Send = Callable[[str, bytes | str], None]
 # how often, in real seconds, listeners are told
-FRAME, STATUS, INPUT, WHY, TAKES = 1 / 60, 1 / 20, 1 / 30, 1 / 5, 2.0
+FRAME, STATUS, INPUT, WHY = 1 / 60, 1 / 20, 1 / 30, 1 / 5
 # steps come in groups of so many seconds: fewer, and waking up costs more than it brings
 TICK = 0.004
 # physics that is later than this [s] gives up the lost time
 LATE = 0.1
+# turns of one knob that follow each other within so many seconds are one
+ONE_TURN = 0.5
 # moments to return to: one a second, and at most so many (every second one is then dropped)
 KEPT = 240
 
@@ -82,6 +84,7 @@ class Session:
         self.moments: list[Moment] = []
         self.ghosts: list[Ghost] = []
         self.undone: list[tuple[str, float]] = []
+        self._turned = ("", 0.0)  # the knob that was turned last, and when
         self.why: Explainer | None = None
         self.preview = Previewer()
         # (arrival, stamp) of the last drag that has not reached a step; of those that have: stamp, delay [s] and when
@@ -89,7 +92,7 @@ class Session:
         self.delays: collections.deque[tuple[float, float, float]] = collections.deque(maxlen=2000)
         self._stamp = 0.0
         self._sequence = 0
-        self._due = dict.fromkeys(("frame", "status", "input", "why", "takes"), 0.0)
+        self._due = dict.fromkeys(("frame", "status", "input", "why"), 0.0)
         self._clock = (0.0, 0.0)  # real and simulated time from which steps are paced
         self._rate: collections.deque[tuple[float, float]] = collections.deque(maxlen=64)
         self._arrivals: dict[int, float] = {}
@@ -134,8 +137,11 @@ class Session:
                 began = time.perf_counter()
                 self._wake.clear()
                 self._read()
-                wait = self._advance(began)
-                self._tell(time.perf_counter())
+                try:
+                    wait = self._advance(began)
+                    self._tell(time.perf_counter())
+                except Exception as error:
+                    wait = self._stumble(error)
                 if wait > 0:
                     self._wake.wait(wait)
         finally:
@@ -144,6 +150,14 @@ class Session:
             for left in self._line:
                 if isinstance(left, _Question):
                     left.answer.cancel()
+
+    def _stumble(self, error: Exception) -> float:
+        """A full disk, or a fault of ours, must not end the session: stop what was going on, and say so."""
+        if not isinstance(error, ManikinError):
+            traceback.print_exception(error)
+        self.playing, self.shown, self.ghosts, self.why, self.preview.on = False, None, [], None, False
+        self._say(m.Error("", f"{type(error).__name__}: {error}"), unique=True)
+        return 1 / 60
 
     def _read(self) -> None:
         """Everything in the line, in order; a drag that another one follows at once is skipped."""
@@ -216,7 +230,7 @@ class Session:
         if isinstance(message, m.Open):
             if message.scene not in shipped():
                 # the page may open what ships with the package, and nothing else of the disk
-                load_scene(message.scene if "/" not in message.scene and "." not in message.scene else "?")
+                raise InputError(f"no scene is called '{message.scene}'{did_you_mean(message.scene, shipped())}")
             self.open(load_scene(message.scene))
         elif isinstance(message, m.TakeName | m.TakeSave | m.TakeLoad | m.TakeDelete | m.TakeGhost):
             self._handle_take(message)
@@ -276,8 +290,7 @@ class Session:
         if isinstance(message, m.Release) and live.grip is not None:
             self._say(self._input(held=False), unique=True)
         live.give(message)
-        if isinstance(message, m.Drag | m.Release):
-            self.preview.stale = True
+        self.preview.stale = True
 
     def _ready(self) -> None:
         """Inputs act at the end of the take."""
@@ -311,6 +324,8 @@ class Session:
             self.ghosts = []
         self._close_take()
         explaining = self.why is not None
+        if self.live is not None:
+            self.live.retire()
         self.live, self.take, self.past = live, take, past
         self.playing, self.diverged, self.shown = False, "", None
         self.moments, self._stamp, self._dragged = [], 0.0, None
@@ -324,7 +339,7 @@ class Session:
         self.preview.scene = live.scene
         self._anchor()
         self._say(self.model())
-        self._say_takes()
+        self.say_takes()
         self._due = dict.fromkeys(self._due, 0.0)
 
     def _present_scene(self) -> Scene:
@@ -404,7 +419,7 @@ class Session:
             self.ghosts = [g for g in self.ghosts if g.take != message.take]
             if message.shown:
                 self._add_ghost(message.take)
-        self._say_takes()
+        self.say_takes()
 
     def _load(self, take: str) -> None:
         if take == self.take and self.past is None:
@@ -435,12 +450,15 @@ class Session:
             if not self.undone:
                 raise InputError("there is nothing to undo")
             path, value = self.undone.pop()
+            self._turned = ("", 0.0)
         else:
             path, value = message.path, message.value
             live.knobs.check(path, value)
-            before = live.knobs.value(path)
-            if before is not None and not (self.undone and self.undone[-1] == (path, before)):
+            before, now = live.knobs.value(path), time.monotonic()
+            # a slider that is drawn along is undone as one
+            if before is not None and not (self._turned[0] == path and now - self._turned[1] < ONE_TURN):
                 self.undone.append((path, before))
+            self._turned = (path, now)
         if live.knobs.is_live(path):
             self._ready()
             live.give(m.Knob(path, value))
@@ -463,12 +481,8 @@ class Session:
 
     def _tell(self, now: float) -> None:
         """Frames and messages that are due."""
-        if self.live is None:
-            if self._is_due("takes", now, TAKES):
-                self._say_takes()
-            return
-        if not self._is_due("frame", now, FRAME):
-            # all that is told goes with a frame
+        # all that is told goes with a frame
+        if self.live is None or not self._is_due("frame", now, FRAME):
             return
         self._rate.append((now, self.live.time))
         self._send_frames()
@@ -479,8 +493,6 @@ class Session:
             self._say(self._input(held=True))
         if self.why is not None and not self.diverged and self._is_due("why", now, WHY):
             self._say(self.why.report())
-        if self._is_due("takes", now, TAKES):
-            self._say_takes()
 
     def _is_due(self, what: str, now: float, every: float) -> bool:
         if now < self._due[what]:
@@ -509,11 +521,11 @@ class Session:
         """An earlier moment that is looked at, from the journal."""
         if self.shown is None:
             return None
-        source: Past | Journal | None = self.past or self._journal()
-        if isinstance(source, Journal):
+        assert self.live is not None
+        source = self.past or self.live.run.recorder
+        assert isinstance(source, Past | Journal)
+        if isinstance(source, Journal) and not source.closed:
             source.flush()
-        if source is None:
-            source = Past(self.folder.known(self.take))
         frame = nearest_frame(source.times, self.shown)
         return source.times[frame], *self._pose(source, frame)
 
@@ -532,7 +544,8 @@ class Session:
         assert live is not None
         for paths in self.preview.results():
             self._say(paths, unique=paths.choice >= 0)
-        if self.preview.on and live.grip is not None and not self.diverged and self.past is None:
+        moving = self.playing or self.preview.stale
+        if self.preview.on and moving and live.grip is not None and not self.diverged and self.past is None:
             self.preview.ask(live)
 
     def model(self) -> m.Model:
@@ -600,7 +613,8 @@ class Session:
         infos = [self.folder.info(take, journal if take == self.take else None, ghosts.get(take)) for take in self.folder.ids()]
         return m.Takes(tuple(i for i in infos if i is not None))
 
-    def _say_takes(self) -> None:
+    def say_takes(self) -> None:
+        """Tell everyone which takes there are."""
         self._say(self.takes())
 
     def welcome(self) -> list[tuple[str, str]]:

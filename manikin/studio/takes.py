@@ -12,6 +12,7 @@ import re
 import secrets
 import struct
 import time
+import zipfile
 import zlib
 from array import array
 from collections.abc import Iterator
@@ -40,6 +41,8 @@ _KINDS = {code: kind for kind, code in _CODES.items()}
 _TABLES = ("head", "event", "change", "input", "end")
 # at the latest after so many seconds what was recorded is with the operating system
 FLUSH = 0.25
+# the most that a recording from elsewhere may unpack to [bytes]
+MAX_UNPACKED = 1024 * 1024 * 1024
 
 
 def data_folder() -> Path:
@@ -333,6 +336,7 @@ class TakeFolder:
 
     def add(self, source: Path, name: str = "") -> str:
         """A recording from elsewhere becomes a take, once it has proved to be one."""
+        _check_size(source)
         recording = load_recording(source)
         model = replay_model(recording)
         take = self.new_id()
@@ -347,6 +351,14 @@ class TakeFolder:
             self.delete(take)
             raise
         return take
+
+
+def _check_size(source: Path) -> None:
+    """A small file may unpack to more than there is memory for; what it says it holds is more than it may."""
+    with contextlib.suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(source) as archive:
+        whole = sum(entry.file_size for entry in archive.infolist())
+        if whole > MAX_UNPACKED:
+            raise RecordingError(f"{source}: would unpack to {whole / 2**20:.0f} MB (at most {MAX_UNPACKED // 2**20} MB)")
 
 
 def _write_journal(recording: Recording, model: mujoco.MjModel, path: Path) -> None:

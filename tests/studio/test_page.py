@@ -53,14 +53,20 @@ class Desk:
         return self.page.evaluate(script, *arguments)
 
     def until(self, condition: str, argument: Any = None) -> None:
-        self.page.wait_for_function(condition, arg=argument, timeout=PATIENCE, polling=50)
+        try:
+            self.page.wait_for_function(condition, arg=argument, timeout=PATIENCE, polling=50)
+        except sync_api.TimeoutError:
+            told = self("JSON.stringify([studio.state.link, studio.state.status, studio.state.input])")
+            line = self.page.locator('[data-testid="message"]').text_content()
+            pytest.fail(f"waited in vain for {condition} ({argument}); {line}; {told}")
 
     def click(self, name: str) -> None:
         self.page.click(f'[data-testid="{name}"]')
 
     def open(self, scene: str) -> None:
         take = self("studio.state.model?.take ?? ''")
-        if self.page.locator(".gallery").is_hidden():
+        # with no scene open the gallery comes by itself
+        if take:
             self.click("scenes")
         self.click(f"scene-{scene}")
         self.until("([s, t]) => studio.ready && studio.state.model.scene === s && studio.state.model.take !== t", [scene, take])
@@ -126,7 +132,9 @@ def sit_down(browser: Any, address: str, **context: Any) -> Iterator[Desk]:
     page = context.new_page()
     desk = Desk(page)
     page.goto(f"{address}&fps={FPS}")
-    desk.until("window.studio && studio.state.link.state !== 'waiting'")
+    # refused, or with a scene, or with the gallery
+    seen = "studio.state.model || !document.querySelector('.gallery').hidden"
+    desk.until(f"window.studio && (studio.state.link.state === 'refused' || {seen})")
     yield desk
     context.close()
 
@@ -150,21 +158,22 @@ def test_the_gallery_shows_every_scene_and_finds_by_words(tmp_path, browser):
         assert desk("document.querySelector('.gallery').hidden")
 
 
-def drag_the_hand(desk: Desk) -> None:
-    """Half a second into the lift, up and out."""
+def drag_the_hand(desk: Desk) -> np.ndarray:
+    """As the lift begins, up and out; where it was."""
     desk.open("lift")
     desk.play()
     desk.wait(0.2)
+    before = desk.body("hand_l")
     x, y = desk.spot("hand_l")
     desk.press(x, y)
     desk.move(x + 25, y - 45)
+    return before
 
 
 def test_a_dragged_hand_follows(desk):
-    drag_the_hand(desk)
+    before = drag_the_hand(desk)
     desk.until("studio.state.input?.held")
     assert desk("studio.state.input.mode") == "task"
-    before = desk.body("hand_l")
     desk.wait(2.5)
     assert desk.gap() < 0.03
     assert np.linalg.norm(desk.body("hand_l") - before) > 0.05

@@ -185,6 +185,18 @@ def test_a_pickle_is_refused_and_never_opened(served: Running, tmp_path: Path) -
     assert alive(served)
 
 
+def test_a_file_that_unpacks_to_more_than_memory_is_refused(served: Running) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("ctrl.npy", "w") as entry:
+        for _ in range(1100):
+            entry.write(bytes(1024 * 1024))
+    headers = {"x-manikin-token": served.studio.token}
+    answer = httpx.post(f"http://127.0.0.1:{served.port}/api/takes", content=packed.getvalue(), headers=headers, timeout=30)
+    assert answer.status_code == 400
+    assert "unpack" in answer.json()["error"]
+    assert alive(served)
+
+
 # --- what it gives
 
 

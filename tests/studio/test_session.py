@@ -1,6 +1,8 @@
 """A session: the transport, the timeline, takes, knobs, and what it tells."""
 
+import gc
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -204,6 +206,11 @@ def test_knobs_live_restarting_and_back(session: Session, heard: Heard) -> None:
     session.handle(m.Undo())
     assert session.live.knobs.value("character.height") == 1.75
     assert session.status().undo == 1
+    for mass in (31.0, 32.0, 33.0):
+        session.handle(m.Knob("props.box.mass", mass))
+    assert session.status().undo == 2, "a slider that is drawn along is one turn"
+    session.handle(m.Undo())
+    assert session.live.knobs.value("props.box.mass") == 30.0
 
 
 def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, folder: TakeFolder) -> None:
@@ -219,6 +226,9 @@ def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, f
     with pytest.raises(InputError, match="broke off"):
         session.handle(m.Play())
     session._tell(time.perf_counter())
+    session.handle(m.Seek(0.1))
+    session._send_frames()
+    assert m.unpack_frame(heard.frames()[-1]).time == pytest.approx(0.1)
     recording = Past(folder.known(broken)).recording()
     assert not recording.meta["ok"]
     assert "diverged" in recording.meta["reason"]
@@ -287,6 +297,21 @@ def test_looking_changes_nothing(folder: TakeFolder) -> None:
     assert np.array_equal(*states)
 
 
+def test_what_is_left_is_gone_at_once(session: Session) -> None:
+    session.handle(m.Open("stand"))
+    go(session, 20)
+    worlds = []
+    for message in (m.Reset(), m.Branch(0.0), m.Open("lift"), m.Reset()):
+        worlds.append(weakref.ref(session.live.world))
+        go(session, 5)
+        gc.disable()
+        try:
+            session.handle(message)
+            assert worlds[-1]() is None, message
+        finally:
+            gc.enable()
+
+
 def test_of_many_drags_the_last_counts(session: Session) -> None:
     session.handle(m.Open("stand"))
     go(session, 10)
@@ -316,18 +341,38 @@ def test_a_fault_in_a_message_does_not_end_the_session(session: Session, heard: 
     assert session.live is not None
 
 
-def test_the_thread_keeps_the_pace(session: Session, heard: Heard) -> None:
+def test_a_fault_while_telling_is_told_and_survived(session: Session, heard: Heard) -> None:
+    class Faulty:
+        def report(self) -> None:
+            raise ZeroDivisionError("broken")
+
     session.put(m.Open("stand"))
     session.start()
-    session.put(m.Speed(0.25))
-    session.put(m.Play())
-    time.sleep(1.5)
-    session.put(m.Pause())
-    time.sleep(0.2)
-    reached = session.live.time
-    time.sleep(0.2)
-    assert session.live.time == reached, "paused"
-    assert 0.02 < reached < 0.6, "a quarter of the clock, at most"
+    end = time.monotonic() + 20
+    session.ask(lambda: setattr(session, "why", Faulty())).result(20)
+    while not heard.texts("error") and time.monotonic() < end:
+        time.sleep(0.01)
+    assert "broken" in heard.texts("error")[0]["message"]
+    session.put(m.Step(10))
+    assert session.ask(lambda: session.status().time).result(10) == pytest.approx(0.02)
     session.stop()
-    assert not isinstance(session.live.run.recorder, type(None))
+
+
+def test_the_thread_keeps_the_pace(session: Session) -> None:
+    session.put(m.Open("stand"))
+    session.put(m.Speed(0.25))
+    session.start()
+    session.ask(lambda: None).result(60)
+    began = time.perf_counter()
+    session.put(m.Play())
+    end = time.monotonic() + 60
+    while session.live.time < 0.2 and time.monotonic() < end:
+        time.sleep(0.005)
+    session.put(m.Pause())
+    reached = session.ask(lambda: session.live.time).result(60)
+    seconds = time.perf_counter() - began
+    assert 0.2 <= reached <= 0.25 * seconds + 0.01, "a quarter of the clock, and never faster"
+    time.sleep(0.1)
+    assert session.live.time == reached, "paused"
+    session.stop()
     assert session._journal() is None, "the take is closed"

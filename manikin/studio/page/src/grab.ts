@@ -147,6 +147,10 @@ export class Grab {
     if (this.beforePick?.(event.clientX, event.clientY)) return;
     const pick = this.pick(event.clientX, event.clientY, event.pointerType === "touch", event.shiftKey || this.pushing);
     if (!pick) return;
+    if (this.studio.status?.seeking) {
+      this.studio.say("This is the past: T tries again from here, Space goes on from the end.");
+      return;
+    }
     this.viewport.controls.enabled = false;
     this.viewport.canvas.setPointerCapture(event.pointerId);
     const facing = this.viewport.camera.getWorldDirection(new Vector3()).negate();
