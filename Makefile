@@ -28,6 +28,7 @@ demo: packages $(VENV)/.run
 	$(BIN)/manikin run lift --out out/lift.npz --out out/lift.glb --out out/lift.png --out out/lift.mp4
 	@echo
 	@echo "Open out/lift.glb in Blender (File > Import > glTF 2.0), play out/lift.mp4, look at out/lift.png."
+	@echo "Grab the character: $(BIN)/manikin studio lift"
 	@echo "Try: $(BIN)/manikin run lift --set props.box.mass=25 --set character.clip=lift_back --out out/back.glb"
 
 test: browser $(VENV)/.test check
