@@ -20,7 +20,7 @@ from manikin.physics.support import MET
 from manikin.physics.world import Control, TaskReport, World
 from manikin.tasks.limits import Bounds, JointLimits, Limit, clamp_force
 from manikin.tasks.measures import Measured, Posture
-from manikin.tasks.task import Task
+from manikin.tasks.task import Task, rows_of
 
 Array = NDArray[np.float64]
 _NOTHING = np.zeros(0)
@@ -68,13 +68,11 @@ class Prioritized:
         dynamics = world.dynamics()
         response = dynamics.response()
         levels, last = _split(tasks, len(response.layout.actuated))
-        asked = [t.rows(world, dt) for t in levels]
+        rows, wanted, sizes = rows_of(levels, world, dt)
         rest_rows, rest_wanted = self._ask_last(world, response, last, dt)
         bounds = _merged([limit.bounds(dynamics) for limit in self.limits], dynamics.nv)
-        rows = np.concatenate([a.jacobian for a in asked]) if asked else _no_rows(dynamics.nv)
-        wanted = np.concatenate([a.wanted for a in asked]) if asked else np.zeros(0)
         force, z, torque, ctrl, reaction, ground, short = _solve(  # type: ignore[call-arg]
-            rows, wanted, _table(*[_row_of(t, len(a.wanted)) for t, a in zip(levels, asked)]),
+            rows, wanted, _table(*map(_row_of, levels, sizes)),
             rest_rows, rest_wanted, *bounds, *world.torque_limits, world.step_damping, *response.maps,
             self.soft, self.compensate,
         )  # fmt: skip
@@ -87,8 +85,7 @@ class Prioritized:
             return out if last is None else out | {last.name: TaskReport(last.error)}
 
         def missed() -> dict[str, float]:
-            cuts = np.cumsum([len(a.wanted) for a in asked])[:-1]
-            gaps = np.split(rows @ z - wanted, cuts) if asked else []
+            gaps = np.split(rows @ z - wanted, np.cumsum(sizes)[:-1]) if sizes else []
             out = {t.name: float(np.linalg.norm(g)) for t, g in zip(levels, gaps)}
             return out if last is None else out | {last.name: float(np.linalg.norm(rest_rows @ z - rest_wanted))}
 

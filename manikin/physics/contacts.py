@@ -4,9 +4,13 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin.compiled import kernel
 from manikin.physics.state import Contact
 
 Array = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+WELD = int(mujoco.mjtEq.mjEQ_WELD)
 
 
 def contact_list(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Contact, ...]:
@@ -59,24 +63,41 @@ def _weld_wrench(model: mujoco.MjModel, data: mujoco.MjData, e: int, force: Arra
 
 def body_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     """Net force (nbody, 3) on each body from contacts plus active welds to the world."""
-    out = np.zeros((model.nbody, 3))
     if data.ncon:
         pairs, force = model.geom_bodyid[data.contact.geom], contact_forces(model, data)
-        np.subtract.at(out, pairs[:, 0], force)
-        np.add.at(out, pairs[:, 1], force)
-    if data.ne:
-        force, bodies = data.efc_force, (model.eq_obj1id, model.eq_obj2id)
-        for e, row in _weld_rows(model, data):
-            one, two = bodies[0][e], bodies[1][e]
-            if one == 0 or two == 0:
-                pull = force[row : row + 3]
-                out[max(one, two)] += pull if two == 0 else -pull
+    else:
+        pairs, force = np.zeros((0, 2), np.int32), np.zeros((0, 3))
+    return _body_forces(
+        model.nbody, pairs, force, model.eq_type, model.eq_obj1id, model.eq_obj2id, data.efc_id[: data.ne], data.efc_force
+    )  # fmt: skip
+
+
+@kernel
+def _body_forces(
+    nbody: int, pairs: Ints, contact: Array, kind: Ints, one: Ints, two: Ints, equality: Ints, force: Array
+) -> Array:  # fmt: skip
+    """contact (ncon, 3): on the second of each pair; equality (ne,): to which one each of the first constraint rows belongs."""
+    out = np.zeros((nbody, 3))
+    for c in range(pairs.shape[0]):
+        for k in range(3):
+            out[pairs[c, 0], k] -= contact[c, k]
+            out[pairs[c, 1], k] += contact[c, k]
+    for r in range(equality.shape[0]):
+        e = equality[r]
+        if kind[e] != WELD or (r > 0 and equality[r - 1] == e) or (one[e] != 0 and two[e] != 0):
+            continue
+        # the first three rows of a weld are a plain force at the anchor
+        for k in range(3):
+            if two[e] == 0:
+                out[one[e], k] += force[r + k]
+            else:
+                out[two[e], k] -= force[r + k]
     return out
 
 
 def _weld_rows(model: mujoco.MjModel, data: mujoco.MjData) -> list[tuple[int, int]]:
     """(equality, the first of its six constraint rows) of each active weld. Three rows are a plain force at the anchor."""
-    welds = np.flatnonzero((model.eq_type == int(mujoco.mjtEq.mjEQ_WELD)) & (data.eq_active != 0))
+    welds = np.flatnonzero((model.eq_type == WELD) & (data.eq_active != 0))
     # equality rows come first, in the order of the equalities; a weld between two bodies that cannot move has none
     ids = data.efc_id[: data.ne]
     rows = np.searchsorted(ids, welds)

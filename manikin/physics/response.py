@@ -170,7 +170,7 @@ def standing(
 
 
 @kernel
-def constraint_rows(
+def _constraint_rows(
     size: Ints, one: Ints, two: Ints, eq_data: Array, equality: Ints, xpos: Array, xmat: Array, com: Array, root: Array,
     last_dof: Ints, dof_parent: Array, cdof: Array, cvel: Array, cacc: Array,
 ) -> tuple[Array, Array]:  # fmt: skip
@@ -242,12 +242,22 @@ def _passive_motions(L: Array, passive: Ints) -> Array:
 
 @kernel
 def _prepare(
-    L: Array, bias: Array, h: Array, actuated: Ints, passive: Ints,
-    LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
-) -> tuple[Array, int, int, Array, Array, Array]:  # fmt: skip
-    """What is decided before any task: basis (n, n), rows used by constraints, by passive motions too, the motion so far,
-    the motion without torque, and the rows of the actuated joints."""
-    n = h.shape[0]
+    size: Ints, one: Ints, two: Ints, equality: Ints, eq_data: Array, feet: Array, feet_bias: Array,
+    gravity: Array, springs: Array, felt: Array, actuated: Ints, passive: Ints,
+    LD: Array, inverse: Array, start: Ints32, count: Ints32, column: Ints32, xpos: Array, xmat: Array, com: Array,
+    tree: Array, last_dof: Ints, dof_parent: Array, cdof: Array, cvel: Array, cacc: Array,
+) -> tuple[Array, Array, Array, Array, Array, int, int, Array, Array, Array]:  # fmt: skip
+    """What is decided before any task: h, 1 / sqrt(D), rows and bias of the constraints; basis (n, n), rows used by
+    constraints, by passive motions too, the motion so far, the motion without torque, rows of the actuated joints."""
+    n = gravity.shape[0]
+    # gravity, centrifugal and Coriolis forces minus passive ones (joint springs and dampers) and those felt on held props
+    h, root = gravity - springs - felt, np.sqrt(inverse)
+    held, held_bias = _constraint_rows(
+        size, one, two, eq_data, equality, xpos, xmat, com, tree, last_dof, dof_parent, cdof, cvel, cacc
+    )  # fmt: skip
+    L, bias = held, held_bias
+    if feet.shape[0] > 0:
+        L, bias = np.concatenate((held, feet)), np.concatenate((held_bias, feet_bias))
     basis, motion = np.zeros((n, n)), np.zeros(n)
     rows = L.copy()
     half_solve(rows, LD, root, start, count, column)
@@ -284,7 +294,7 @@ def _prepare(
                 row[column[k]] -= LD[k] * x
         for c in range(start[d], start[d] + count[d]):
             row[column[c]] *= root[column[c]]
-    return basis, constrained, used, motion, limp, joints
+    return h, root, held, held_bias, basis, constrained, used, motion, limp, joints
 
 
 @routine
@@ -458,16 +468,16 @@ class Response:
 
     def __init__(self, dynamics: "Dynamics", layout: Structure) -> None:
         self.layout = layout
-        self._factor = (dynamics.factor, np.sqrt(dynamics.factor_diagonal), *dynamics.sparsity)
-        self.h = dynamics.forces()
-        self.L, self.L_bias = dynamics.constraint_rows(layout)
         self.ground = dynamics.ground(layout)
-        rows, bias = self.L, self.L_bias
-        if len(self.ground.feet):
-            rows, bias = np.concatenate([rows, self.ground.feet]), np.concatenate([bias, self.ground.feet_bias])
-        (self.basis, self.constrained, self.decided, self.motion, self.limp, self.joint_rows) = _prepare(
-            rows, bias, self.h, layout.actuated, layout.passive, *self._factor
-        )
+        factor, inverse, sparsity = dynamics.factor, dynamics.factor_diagonal, dynamics.sparsity
+        # h (n,): M qacc + h = S^T tau + L^T lambda; L (m, n), L_bias (m,): every admissible motion has L qacc + L_bias = 0
+        (self.h, root, self.L, self.L_bias, self.basis, self.constrained, self.decided, self.motion, self.limp,
+         self.joint_rows) = _prepare(
+            layout.size, layout.one, layout.two, layout.equality, dynamics.eq_data, self.ground.feet, self.ground.feet_bias,
+            *dynamics.forces, layout.actuated, layout.passive, factor, inverse, *sparsity,
+            dynamics.xpos, dynamics.xmat, *dynamics.moving,
+        )  # fmt: skip
+        self._factor = (factor, root, *sparsity)
 
     @property
     def maps(self) -> tuple[Any, ...]:

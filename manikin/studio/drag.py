@@ -17,7 +17,7 @@ from manikin.spatial import quat_conjugate, quat_multiply
 from manikin.studio.messages import Grab, Mode
 from manikin.tasks.goals import Aim, Fixed, Goal
 from manikin.tasks.laws import Hold, Stabilize
-from manikin.tasks.measures import CentreOfMass, Measured, Orientation, Points
+from manikin.tasks.measures import CentreOfMass, Orientation, Points
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
@@ -398,7 +398,7 @@ def helping_force(world: World, cast: Cast, root: str, most: float, grip: Grip |
     bodies = cast.characters[root]
     masses = np.zeros(world.model.nbody)
     masses[bodies] = world.model.body_mass[bodies]
-    now = Measured(*world.dynamics().centre_of_mass(masses, np.zeros_like(masses)))
+    now = CentreOfMass(masses, np.zeros_like(masses), (0, 1, 2)).evaluate(world.dynamics())
     dragged = grip is not None and grip.mode == "com" and grip.target == root
     if dragged:
         assert grip is not None

@@ -100,6 +100,16 @@ def pull_gradually(
 
 
 @kernel
+def pull_along(
+    goal: Array, value: Array, rate: Array, place: Array, speed: Array, halflife: float, dt: float,
+    k: float, damping: float, lead: float,
+) -> tuple[Array, float]:  # fmt: skip
+    """As pull_smoothly, and the share `lead` of the sliding goal's speed is asked for as well."""
+    place[:], speed[:] = spring_to(place, speed, goal, halflife, dt)
+    return pull(place - value, goal - value, rate - lead * speed, k, damping, np.inf, 1)
+
+
+@kernel
 def saturate(error: Array, limit: float, block: int) -> Array:
     """Shorten each block of an error to at most `limit`, keeping its direction."""
     out = error.copy()
@@ -286,14 +296,15 @@ class Nearest:
         if self.position is None or self.speed is None:
             self.position, self.speed = goal.copy(), np.zeros_like(goal)
         halflife = self.smoothing if aim is None else self.ease
-        self.position, self.speed = spring_to(self.position, self.speed, goal, halflife, dt)
         k, damping = gains(self.frequency)
-        error, left = self.position - now.value, goal - now.value
         if self.fed is not None and aim is None:
-            command = Command(*pull(error, left, now.rate - self.fed[0], k, damping, np.inf, 1))
+            law = (self.position, self.speed, halflife, dt, k, damping, 0.0)
+            command = Command(*pull_along(goal, now.value, now.rate - self.fed[0], *law))
             return Command(command.acceleration + self.fed[1], command.error)
         # the pose moves along with the hands: without its speed the body would lag a quarter of a second
-        return Command(*pull(error, left, now.rate - self.lead * self.speed, k, damping, np.inf, 1))
+        return Command(
+            *pull_along(goal, now.value, now.rate, self.position, self.speed, halflife, dt, k, damping, self.lead)
+        )  # fmt: skip
 
     def _search(self, world: World) -> Array:
         if self.found is None or not 0 <= world.time - self.found_at < self.every - 1e-9:

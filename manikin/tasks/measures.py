@@ -4,14 +4,18 @@ A measure returns value, rate, jacobian, bias with  rate = jacobian @ qvel,  d(r
 sense of `error`, d(value)/dt = rate. `error(value, goal)` is the way from value to goal in the space of the rows.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, Protocol
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from manikin.compiled import kernel
 from manikin.physics.dynamics import Dynamics
+from manikin.physics.survey import AXIS, CENTRE, GAZE, POINT, TURN, Probe, Survey
 
 Array = NDArray[np.float64]
 
@@ -32,17 +36,6 @@ def _turns(value: Array, goal: Array) -> Array:
         sine = np.sqrt(x * x + y * y + z * z)
         scale = sign * (2.0 * np.arctan2(sine, sign * w) / sine if sine > 1e-12 else 2.0)
         out[3 * i], out[3 * i + 1], out[3 * i + 2] = scale * x, scale * y, scale * z
-    return out
-
-
-@kernel
-def _seen(direction: Array, eye: Array, carrier: Array, ahead: Array) -> Array:
-    """Direction and tangents (9,), the eye's place (3,), and straight ahead of the carrier in world axes (3,)."""
-    out = np.empty(15)
-    out[:9] = direction
-    for k in range(3):
-        out[9 + k] = eye[k]
-        out[12 + k] = carrier[3 * k] * ahead[0] + carrier[3 * k + 1] * ahead[1] + carrier[3 * k + 2] * ahead[2]
     return out
 
 
@@ -84,7 +77,9 @@ class Measured(NamedTuple):
 
 
 class Measure(Protocol):
-    """What a task is about."""
+    """What a task is about. Measures are compared by who they are, not by what they hold."""
+
+    def __hash__(self) -> int: ...
 
     @property
     def block(self) -> int:
@@ -101,8 +96,61 @@ class Measure(Protocol):
     def error(self, value: Array, goal: Array) -> Array: ...
 
 
-@dataclass(frozen=True)
-class Points:
+class Probed:
+    """A measure that can be taken together with others in one survey."""
+
+    def probes(self) -> tuple[Probe, ...]:
+        raise NotImplementedError
+
+    def evaluate(self, dynamics: Dynamics) -> Measured:
+        return take_together(dynamics, (self,))[0][0]
+
+
+class Plan(NamedTuple):
+    """How several measures are taken in one survey: where each finds its values and rows; which have to be taken alone."""
+
+    survey: Survey
+    values: tuple[slice, ...]
+    rows: tuple[slice, ...]
+    alone: tuple[int, ...]
+
+
+@lru_cache(64)
+def _plan(*measures: Any) -> Plan:
+    """Made once per list of measures."""
+    probes: list[Probe] = []
+    places: list[tuple[int, int]] = []
+    values, rows = [0], [0]
+    for measure in measures:
+        value, row = values[-1], rows[-1]
+        if isinstance(measure, Probed):
+            for probe in measure.probes():
+                probes.append(probe)
+                places.append((value, row))
+                value, row = value + probe.values, row + probe.rows
+        else:
+            row += measure.size
+        values.append(value)
+        rows.append(row)
+    alone = tuple(k for k, m in enumerate(measures) if not isinstance(m, Probed))
+    slices = [tuple(slice(a, b) for a, b in pairwise(ends)) for ends in (values, rows)]
+    return Plan(Survey(probes, places, values[-1], rows[-1]), slices[0], slices[1], alone)
+
+
+def take_together(dynamics: Dynamics, measures: Sequence["Measure | Probed"]) -> tuple[list[Measured], Array, Array]:
+    """Each measure, and the Jacobian (k, nv) and bias (k,) of all of them one below the other, of which theirs are views."""
+    plan = _plan(*measures)
+    value, rate, jacobian, bias = dynamics.survey(plan.survey)
+    out = [Measured(value[v], rate[r], jacobian[r], bias[r]) for v, r in zip(plan.values, plan.rows)]
+    for k in plan.alone:
+        measure = measures[k]
+        out[k] = measure.evaluate(dynamics)
+        jacobian[plan.rows[k]], bias[plan.rows[k]] = out[k].jacobian, out[k].bias
+    return out, jacobian, bias
+
+
+@dataclass(frozen=True, eq=False)
+class Points(Probed):
     """Positions [m] of points fixed to bodies, world axes; three rows each."""
 
     bodies: NDArray[np.int64]
@@ -110,30 +158,30 @@ class Points:
     block: int = 3
     straight: ClassVar[bool] = True
 
-    def evaluate(self, dynamics: Dynamics) -> Measured:
-        return Measured(*dynamics.points(self.bodies, self.offsets))
+    def probes(self) -> tuple[Probe, ...]:
+        return tuple(Probe(POINT, int(b), tuple(offset)) for b, offset in zip(self.bodies, self.offsets))
 
     def error(self, value: Array, goal: Array) -> Array:
         return goal - value
 
 
-@dataclass(frozen=True)
-class Orientation:
+@dataclass(frozen=True, eq=False)
+class Orientation(Probed):
     """Orientation of bodies; rows are angular velocity, world axes. value: one quaternion after the other."""
 
     bodies: NDArray[np.int64]
     block: int = 3
     straight: ClassVar[bool] = False
 
-    def evaluate(self, dynamics: Dynamics) -> Measured:
-        return Measured(*dynamics.orientation(self.bodies))
+    def probes(self) -> tuple[Probe, ...]:
+        return tuple(Probe(TURN, int(b)) for b in self.bodies)
 
     def error(self, value: Array, goal: Array) -> Array:
         return _turns(value, goal)
 
 
-@dataclass(frozen=True)
-class Direction:
+@dataclass(frozen=True, eq=False)
+class Direction(Probed):
     """Where a body's own axis points; two rows: the angular velocity across the axis. value: axis and its two tangents."""
 
     body: int
@@ -149,16 +197,15 @@ class Direction:
         first /= np.linalg.norm(first)
         object.__setattr__(self, "tangents", np.stack([first, np.cross(self.axis, first)]))
 
-    def evaluate(self, dynamics: Dynamics) -> Measured:
-        # the tangents turn with the body, and w . (w x t) = 0: no further bias
-        return Measured(*dynamics.direction(self.body, self.axis, self.tangents))
+    def probes(self) -> tuple[Probe, ...]:
+        return (Probe(AXIS, self.body, (*self.axis, *self.tangents.ravel())),)
 
     def error(self, value: Array, goal: Array) -> Array:
         return _angles_across(value, goal)
 
 
-@dataclass(frozen=True)
-class Look:
+@dataclass(frozen=True, eq=False)
+class Look(Probed):
     """Gaze: the direction of a body's axis towards a point. Goals are points [m]; rows as in Direction.
 
     soften: the share of the body that carries it (a thorax) that draws the gaze straight ahead.
@@ -171,19 +218,16 @@ class Look:
     block: int = 2
     straight: ClassVar[bool] = False
 
-    def evaluate(self, dynamics: Dynamics) -> Measured:
-        m = self.direction.evaluate(dynamics)
-        value = _seen(
-            m.value, dynamics.xpos[self.direction.body], dynamics.xmat[self.carrier], self.ahead
-        )  # fmt: skip
-        return Measured(value, m.rate, m.jacobian, m.bias)
+    def probes(self) -> tuple[Probe, ...]:
+        axis = self.direction.probes()[0]
+        return (Probe(GAZE, axis.body, (*axis.numbers, *self.ahead), self.carrier),)
 
     def error(self, value: Array, goal: Array) -> Array:
         return _gaze(value, goal, self.soften)
 
 
-@dataclass(frozen=True)
-class CentreOfMass:
+@dataclass(frozen=True, eq=False)
+class CentreOfMass(Probed):
     """Centre of mass [m] of bodies along chosen world axes, plus what they carry (weighted by World.load)."""
 
     masses: Array  # (nbody,) [kg], zero for bodies that do not count
@@ -192,18 +236,14 @@ class CentreOfMass:
     block: int = 3
     straight: ClassVar[bool] = True
 
-    def evaluate(self, dynamics: Dynamics) -> Measured:
-        value, rate, jacobian, bias = dynamics.centre_of_mass(self.masses, self.carried)
-        if self.axes == (0, 1):
-            return Measured(value[:2], rate[:2], jacobian[:2], bias[:2])
-        k = list(self.axes)
-        return Measured(value[k], rate[k], jacobian[k], bias[k])
+    def probes(self) -> tuple[Probe, ...]:
+        return (Probe(CENTRE, axes=self.axes, masses=(self.masses, self.carried)),)
 
     def error(self, value: Array, goal: Array) -> Array:
         return goal - value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Momentum:
     """Linear [kg m/s] and angular [kg m^2/s] momentum of bodies about their centre of mass: six rows.
 
@@ -213,6 +253,7 @@ class Momentum:
     bodies: tuple[int, ...]
     block: int = 3
     straight: ClassVar[bool] = False
+    size: ClassVar[int] = 6  # rows
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
         rate, value, jacobian, bias = dynamics.momentum(list(self.bodies))
@@ -222,7 +263,7 @@ class Momentum:
         return np.concatenate([goal[:3] - value[:3], np.zeros(3)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Posture:
     """Angles [rad] of hinge joints; one row each."""
 
@@ -230,6 +271,11 @@ class Posture:
     dofs: NDArray[np.int64]
     block: int = 1
     straight: ClassVar[bool] = True
+
+    @property
+    def size(self) -> int:
+        """Rows."""
+        return len(self.dofs)
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
         k = len(self.dofs)

@@ -1,5 +1,6 @@
 """Task: what is measured times the law of what is wanted."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,17 +10,17 @@ from numpy.typing import NDArray
 from manikin.physics.world import World
 from manikin.tasks.goals import Goal
 from manikin.tasks.laws import Law, Ways
-from manikin.tasks.measures import Measure, Measured, Points
+from manikin.tasks.measures import Measure, Measured, Points, take_together
 
 Array = NDArray[np.float64]
 
 
 class Rows(NamedTuple):
-    """jacobian @ qacc = wanted, and how far the task is from its goal."""
+    """jacobian @ qacc = wanted. sizes: how many rows each task has."""
 
     jacobian: Array
     wanted: Array
-    error: float
+    sizes: tuple[int, ...]
 
 
 @dataclass
@@ -44,9 +45,7 @@ class Task:
 
     def rows(self, world: World, dt: float) -> Rows:
         """What this task asks of the joint accelerations now."""
-        now = self.measure.evaluate(world.dynamics())
-        wanted = self.wanted(world, now, dt)
-        return Rows(now.jacobian, wanted - now.bias, self.error)
+        return rows_of((self,), world, dt)
 
     def wanted(self, world: World, now: Measured, dt: float) -> Array:
         """The acceleration that the law commands; remembers the distance from the goal."""
@@ -62,3 +61,12 @@ class Task:
         now, aim = self.measure.evaluate(world.dynamics()), self.goal.at(world, False)
         left = (aim.value - now.value).reshape(-1, 3)
         return {int(body): way for body, way in zip(self.measure.bodies, left)}
+
+
+def rows_of(tasks: Sequence[Task], world: World, dt: float) -> Rows:
+    """What tasks ask of the joint accelerations now, one below the other."""
+    taken, jacobian, bias = take_together(world.dynamics(), [t.measure for t in tasks])
+    wanted = [task.wanted(world, now, dt) for task, now in zip(tasks, taken)]
+    joined = np.concatenate(wanted) if wanted else np.zeros(0)
+    joined -= bias
+    return Rows(jacobian, joined, tuple(map(len, wanted)))

@@ -8,7 +8,7 @@ from manikin.bench import standing_world
 from manikin.motion.keyframes import posture_of
 from manikin.physics.world import World
 from manikin.tasks import measures
-from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Momentum, Orientation, Points, Posture
+from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Momentum, Orientation, Points, Posture, take_together
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,35 @@ def moved(w: World, h: float, qacc: np.ndarray) -> World:
 
 
 def test_no_measure_is_forgotten(world):
-    found = {n for n, c in vars(measures).items() if isinstance(c, type) and hasattr(c, "evaluate") and n != "Measure"}
+    found = {
+        n
+        for n, c in vars(measures).items()
+        if isinstance(c, type) and hasattr(c, "evaluate") and n not in ("Measure", "Probed")
+    }
     assert found == set(all_measures(world))
+
+
+def test_measures_taken_together_are_those_taken_alone(world):
+    several = list(all_measures(world).values())
+    # two centres of mass with masses of their own, along other axes
+    mass = np.arange(float(world.model.nbody))
+    several.insert(1, CentreOfMass(mass, np.zeros_like(mass), (2, 0)))
+    together, jacobian, bias = take_together(world.dynamics(), several)
+    assert len(together) == len(several)
+    for measure, now in zip(several, together):
+        for ours, theirs in zip(now, measure.evaluate(world.dynamics())):
+            np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(jacobian, np.concatenate([now.jacobian for now in together]))
+    np.testing.assert_array_equal(bias, np.concatenate([now.bias for now in together]))
+
+
+def test_masses_changed_while_it_runs_count_at_once(world):
+    mass = world.model.body_mass.copy()
+    centre = CentreOfMass(mass, np.zeros_like(mass), (0, 1, 2))
+    before = centre.evaluate(world.dynamics()).value
+    mass[world.body("head")] += 30.0
+    after = centre.evaluate(world.dynamics()).value
+    assert after[2] > before[2] + 0.05
 
 
 @pytest.mark.parametrize("name", ["Points", "Orientation", "Direction", "Look", "CentreOfMass", "Momentum", "Posture"])
