@@ -71,11 +71,15 @@ class Prioritized:
         rows, wanted, sizes = rows_of(levels, world, dt)
         rest_rows, rest_wanted = self._ask_last(world, response, last, dt)
         bounds = _merged([limit.bounds(dynamics) for limit in self.limits], dynamics.nv)
-        force, z, torque, ctrl, reaction, ground, short = _solve(  # type: ignore[call-arg]
-            rows, wanted, _table(*map(_row_of, levels, sizes)),
-            rest_rows, rest_wanted, *bounds, *world.torque_limits, world.step_damping, *response.maps,
-            self.soft, self.compensate,
-        )  # fmt: skip
+        table = _table(*map(_row_of, levels, sizes))
+        asked = (rows, wanted, table, rest_rows, rest_wanted, *bounds)
+        motors, how = (*world.torque_limits, world.step_damping), (self.soft, self.compensate)
+        force, z, torque, ctrl, reaction = _solve(*asked, *motors, *response.maps, *how)  # type: ignore[call-arg]
+        ground, short = np.zeros((0, 3)), 0.0
+        if response.standing:
+            z, torque, ctrl, reaction, ground, short = _solve_on_feet(  # type: ignore[call-arg]
+                z, *asked, *motors, *response.maps, *response.ground_maps, *how
+            )
         for k, task in enumerate(levels):
             if task.max_force is not None:
                 task.at_limit = bool(force[k] >= 0.999 * task.max_force)
@@ -104,51 +108,30 @@ class Prioritized:
 
 
 @kernel
-def _solve(
-    rows: Array, wanted: Array, tasks: Array, rest_rows: Array, rest_wanted: Array,
-    bounded: Array, low: Array, high: Array, weakest: Array, strongest: Array, step_damping: Array,
-    basis: Array, constrained: int, decided: int, motion: Array, limp: Array, h: Array, L: Array, lever: Array,
-    actuated: NDArray[np.int64], tied: NDArray[np.int64], rigid: Array, soles: Array, touching: Array, of: Array,
-    LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
-    soft: float, compensate: bool,
-) -> tuple[Array, Array, Array, Array, Array, Array, float]:  # fmt: skip
-    """One call for the whole step: rows over the input, force limits, levels, torques.
-
-    rows come as Jacobians and leave as rows over the input; wanted leaves as the force limits allow.
-    tasks (t, 5): rows, priority, weight, largest force (0 for none), rows per block.
-    """
-    half_solve(rows, LD, root, start, count, column)
-    weights = np.empty(rows.shape[0])
-    force = np.zeros(tasks.shape[0])
-    starts = np.zeros(tasks.shape[0] + 1, np.int64)
+def _by_level(tasks: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Weights of all rows, and where each level begins (levels + 1,). tasks (t, 5): see _solve."""
+    total = 0
+    for t in range(tasks.shape[0]):
+        total += int(tasks[t, 0])
+    weights, starts = np.empty(total), np.zeros(tasks.shape[0] + 1, np.int64)
     levels, r = 0, 0
     for t in range(tasks.shape[0]):
         k = int(tasks[t, 0])
         weights[r : r + k] = tasks[t, 2]
-        if tasks[t, 3] > 0:
-            wanted[r : r + k], force[t] = clamp_force(
-                rows[r : r + k], wanted[r : r + k], basis, constrained, limp, tasks[t, 3], int(tasks[t, 4])
-            )
         if t == 0 or tasks[t, 1] != tasks[t - 1, 1]:
             levels += 1
         r += k
         starts[levels] = r
-    z, _ = solve_levels(
-        rows, wanted, weights, starts[: levels + 1], rest_rows, rest_wanted, bounded, low, high,
-        basis, decided, motion, soft, compensate,
-    )  # fmt: skip
-    ground, short = np.zeros((touching.shape[0], 3)), 0.0
-    if of.shape[0] > 0:
-        short = press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
-        if short > MET:
-            # what the ground can give stands above all tasks, and they are solved again
-            basis, motion = basis.copy(), motion.copy()
-            decided = give_wrench(h, rigid, soles, of, ground, motion, basis, decided, LD, root, start, count, column)
-            z, _ = solve_levels(
-                rows, wanted, weights, starts[: levels + 1], rest_rows, rest_wanted, bounded, low, high,
-                basis, decided, motion, soft, compensate,
-            )  # fmt: skip
-            press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
+    return weights, starts[: levels + 1]
+
+
+@kernel
+def _drive(
+    z: Array, ground: Array, soles: Array, weakest: Array, strongest: Array, step_damping: Array, h: Array, L: Array,
+    lever: Array, actuated: NDArray[np.int64], tied: NDArray[np.int64],
+    LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Torques of a motion, the same as the actuators get them, and the constraint forces."""
     torque, reaction = torques(z, h, L, lever, actuated, tied, soles, ground, LD, root, start, count, column)
     # damping is integrated implicitly: a step moves M + dt D, and what is planned should come true
     qacc = acceleration(z, LD, root, start, count, column)
@@ -157,7 +140,70 @@ def _solve(
         t = torque[j] + step_damping[j] * qacc[actuated[j]]
         # a number that is lost stays lost: the world then says so
         ctrl[j] = weakest[j] if t < weakest[j] else strongest[j] if t > strongest[j] else t
-    return force, z, torque, ctrl, reaction, ground, short
+    return torque, ctrl, reaction
+
+
+@kernel
+def _solve(
+    rows: Array, wanted: Array, tasks: Array, rest_rows: Array, rest_wanted: Array,
+    bounded: Array, low: Array, high: Array, weakest: Array, strongest: Array, step_damping: Array,
+    basis: Array, constrained: int, decided: int, motion: Array, limp: Array, h: Array, L: Array, lever: Array,
+    actuated: NDArray[np.int64], tied: NDArray[np.int64],
+    LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
+    soft: float, compensate: bool,
+) -> tuple[Array, Array, Array, Array, Array]:  # fmt: skip
+    """One call for the whole step: rows over the input, force limits, levels, torques.
+
+    rows come as Jacobians and leave as rows over the input; wanted leaves as the force limits allow.
+    tasks (t, 5): rows, priority, weight, largest force (0 for none), rows per block.
+    """
+    half_solve(rows, LD, root, start, count, column)
+    force = np.zeros(tasks.shape[0])
+    r = 0
+    for t in range(tasks.shape[0]):
+        k = int(tasks[t, 0])
+        if tasks[t, 3] > 0:
+            wanted[r : r + k], force[t] = clamp_force(
+                rows[r : r + k], wanted[r : r + k], basis, constrained, limp, tasks[t, 3], int(tasks[t, 4])
+            )
+        r += k
+    weights, starts = _by_level(tasks)
+    z, _ = solve_levels(
+        rows, wanted, weights, starts, rest_rows, rest_wanted, bounded, low, high, basis, decided, motion, soft, compensate
+    )
+    none = np.zeros((0, 3))
+    torque, ctrl, reaction = _drive(
+        z, none, none, weakest, strongest, step_damping, h, L, lever, actuated, tied, LD, root, start, count, column
+    )
+    return force, z, torque, ctrl, reaction
+
+
+@kernel
+def _solve_on_feet(
+    z: Array, rows: Array, wanted: Array, tasks: Array, rest_rows: Array, rest_wanted: Array,
+    bounded: Array, low: Array, high: Array, weakest: Array, strongest: Array, step_damping: Array,
+    basis: Array, constrained: int, decided: int, motion: Array, limp: Array, h: Array, L: Array, lever: Array,
+    actuated: NDArray[np.int64], tied: NDArray[np.int64],
+    LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
+    rigid: Array, soles: Array, touching: Array, of: Array, soft: float, compensate: bool,
+) -> tuple[Array, Array, Array, Array, Array, float]:  # fmt: skip
+    """What is left of the motion z of _solve when the ground only pushes, and only so far aside."""
+    ground = np.zeros((touching.shape[0], 3))
+    short = press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
+    if short > MET:
+        # what the ground can give stands above all tasks, and they are solved again
+        basis, motion = basis.copy(), motion.copy()
+        decided = give_wrench(h, rigid, soles, of, ground, motion, basis, decided, LD, root, start, count, column)
+        weights, starts = _by_level(tasks)
+        z, _ = solve_levels(
+            rows, wanted, weights, starts, rest_rows, rest_wanted, bounded, low, high, basis, decided, motion,
+            soft, compensate,
+        )  # fmt: skip
+        press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
+    torque, ctrl, reaction = _drive(
+        z, ground, soles, weakest, strongest, step_damping, h, L, lever, actuated, tied, LD, root, start, count, column
+    )
+    return z, torque, ctrl, reaction, ground, short
 
 
 @lru_cache(64)

@@ -482,13 +482,21 @@ class Response:
     @property
     def maps(self) -> tuple[Any, ...]:
         """All of it as plain arrays, for compiled code: basis, constrained, decided, motion, limp, h, L, row weights,
-        actuated and tied DOFs, the ground, then the factor of M."""
-        ground = self.ground
+        actuated and tied DOFs, then the factor of M."""
         return (
             self.basis, self.constrained, self.decided, self.motion, self.limp, self.h, self.L, self.layout.weights,
-            self.layout.actuated, self.layout.tied, ground.rigid, ground.soles, ground.touching, ground.of,
-            *self._factor,
+            self.layout.actuated, self.layout.tied, *self._factor,
         )  # fmt: skip
+
+    @property
+    def standing(self) -> bool:
+        """Whether a character stands on its own feet."""
+        return len(self.ground.of) > 0
+
+    @property
+    def ground_maps(self) -> tuple[Array, Array, Array, Array]:
+        """Where characters on their own feet press: rigid motions, rows of the soles, which touch, whose they are."""
+        return self.ground.rigid, self.ground.soles, self.ground.touching, self.ground.of
 
     def rows(self, jacobian: Array) -> Array:
         """J C^-T (k, n): task acceleration per unit of input."""
