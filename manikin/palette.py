@@ -9,7 +9,14 @@ MATERIALS: dict[str, Colour] = {
     "dark": (0.12, 0.08, 0.06),
     "prop": (0.36, 0.47, 0.55),
     "floor": (0.86, 0.83, 0.79),
+    # the lamp
+    "enamel": (0.24, 0.43, 0.42),
+    "brass": (0.78, 0.62, 0.36),
+    "bulb": (1.0, 0.95, 0.78),
+    "shade": (0.95, 0.92, 0.85),
 }
+# share of light that a material gives off by itself
+GLOW: dict[str, float] = {"bulb": 0.75, "shade": 0.3}
 SKY: tuple[Colour, Colour] = ((0.90, 0.88, 0.85), (0.80, 0.775, 0.745))
 HAZE: Colour = (0.86, 0.84, 0.81)
 

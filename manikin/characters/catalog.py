@@ -1,7 +1,11 @@
 """What every character is to the rest of the house: MJCF parts and the names that scenes and tasks may use."""
 
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# collision bits: who touches whom
+GROUND, PROPS, CHARACTERS, HANDS = 1, 2, 4, 8
 
 
 @dataclass(frozen=True)
@@ -14,13 +18,23 @@ class Character:
     actuators: tuple[ET.Element, ...]
     equalities: tuple[ET.Element, ...]
     root: str  # name of its root body
-    bodies: tuple[str, ...]
+    bodies: tuple[str, ...]  # its bones; the free nodes of its flesh are not among them
     joints: tuple[str, ...]  # actuated joints, in DOF order
     hands: tuple[str, ...]  # sites that can hold a prop; each sits on the body of the same name
     feet: tuple[str, ...]  # bodies that stand on the ground
     contacts: tuple[ET.Element, ...]  # pairs of geoms that touch in their own way
     soles: tuple[tuple[str, tuple[float, float, float]], ...]  # (body, point in its frame [m]) where the feet may press
     height: float  # stature [m]; lengths in scenes that "scale" are meant for 1.75 m
+
+    # --- characters other than the human
+    model: str = "human"
+    anchors: tuple[str, ...] = ()  # bones that may stand on something: candidates for a temporary contact joint
+    root_joints: tuple[str, ...] = ()  # joints of the passive root, in DOF order
+    start: Mapping[str, float] = field(default_factory=dict)  # joint angles [rad] at the first moment, where not zero
+    options: Mapping[str, str] = field(default_factory=dict)  # attributes of <option> that its physics needs
+    nodes: tuple[ET.Element, ...] = ()  # bodies of the free nodes of the flesh
+    deformable: tuple[ET.Element, ...] = ()  # <flex> and <skin>
+    shadow: str = ""  # MJCF of the bones alone, for control: joints, limits and what the bones weigh with the fixed nodes
 
 
 REFERENCE_HEIGHT = 1.75

@@ -11,10 +11,9 @@ import numpy as np
 
 from manikin.characters import anthropometry, figure
 from manikin.characters.body_plan import Segment, Sex, girth, skeleton
-from manikin.characters.catalog import REFERENCE_HEIGHT, Character
-from manikin.characters.mjcf import child, element
+from manikin.characters.catalog import CHARACTERS, GROUND, HANDS, PROPS, REFERENCE_HEIGHT, Character
+from manikin.characters.mjcf import child, element, mesh_asset
 
-GROUND, PROPS, CHARACTERS, HANDS = 1, 2, 4, 8
 Feet = Literal["clamped", "contact"]
 
 # Stiff welds: rigid-foot control fails on soft ones (at solimp 0.9 the figure tips over).
@@ -114,12 +113,7 @@ def human(
     if skin:
         for k, shell in enumerate(figure.shells(height, mass, sex)):
             mesh = f"{prefix}{shell.body}_{k}"
-            assets.append(
-                element(
-                    "mesh", name=mesh, inertia="shell", vertex=_digits(shell.vertices), normal=_digits(shell.normals),
-                    face=" ".join(map(str, shell.faces.ravel().tolist())),
-                )
-            )  # fmt: skip
+            assets.append(mesh_asset(mesh, shell.vertices, shell.normals, shell.faces))
             child(
                 bodies[shell.body], "geom", type="mesh", mesh=mesh, material=shell.material,
                 contype=0, conaffinity=0, group=1, mass=0,
@@ -153,10 +147,6 @@ def human(
         soles=tuple((prefix + n, p) for n, p in _sole_points(height)),
         height=height,
     )
-
-
-def _digits(values: np.ndarray) -> str:
-    return " ".join(f"{v + 0.0:.7g}" for v in values.ravel().tolist())
 
 
 def _kind(name: str) -> tuple[str, float]:

@@ -5,6 +5,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
 
 
 def text(value: Any) -> str:
@@ -31,3 +34,16 @@ def child(parent: ET.Element, tag: str, **attributes: Any) -> ET.Element:
 def element(tag: str, **attributes: Any) -> ET.Element:
     """A free-standing <tag .../>."""
     return ET.Element(tag, {k.rstrip("_"): text(v) for k, v in attributes.items() if v is not None})
+
+
+def digits(values: Floats) -> str:
+    """Many numbers with seven digits each: enough for surfaces, half the text."""
+    return " ".join(f"{v + 0.0:.7g}" for v in values.ravel().tolist())
+
+
+def mesh_asset(name: str, vertices: Floats, normals: Floats, faces: NDArray[np.int32]) -> ET.Element:
+    """A surface to look at: vertices (n, 3), normals (n, 3), faces (m, 3). The body it hangs on has its own inertia."""
+    return element(
+        "mesh", name=name, inertia="shell", vertex=digits(vertices), normal=digits(normals),
+        face=" ".join(map(str, faces.ravel().tolist())),
+    )  # fmt: skip

@@ -19,11 +19,11 @@ from manikin.tasks.measures import Points
 
 @dataclass(frozen=True)
 class Actor:
-    """A character of the scene with its clip."""
+    """A character of the scene with its clip; only the human has one."""
 
     spec: CharacterSpec
     character: Character
-    clip: Clip
+    clip: Clip | None
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,8 @@ def _law(here: Here, actor: Actor, spec: TaskSpec) -> Law:
         return Hold(spec.frequency)
     clip = actor.clip if spec.clip is None else here.look_up("clip", lambda: read_clip(str(spec.clip), actor.character))
     character = actor.character
+    if clip is None:
+        raise here.wrong("law", f"'nearest' needs a clip, and a {character.model} has none")
     names = (spec.of,) if isinstance(spec.of, str) else spec.of
     joints = character.joints if names is None else tuple(character.prefix + n for n in names)
     # joints that a posture leaves out must still be posed to compare poses: search with all, keep some

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.characters.catalog import REFERENCE_HEIGHT, Character
+from manikin.characters.creatures import CREATURES
 from manikin.characters.human import SOLE_FRICTION, human
 from manikin.errors import ClipError, SceneError, did_you_mean
 from manikin.motion.keyframes import posture_of
@@ -45,6 +46,9 @@ def build_world(scene: Scene) -> tuple[World, list[Actor]]:
 
 
 def _actor(scene: Scene, prefix: str, spec: CharacterSpec) -> Actor:
+    if spec.model in CREATURES:
+        at = (*spec.at, spec.above)
+        return Actor(spec, CREATURES[spec.model](spec.strength, prefix, at, float(np.deg2rad(spec.facing))), None)
     key = "character" if not prefix else f"characters.{prefix[:-1]}"
     body = human(spec.height, spec.mass, spec.sex, spec.feet, spec.strength, spec.locked, prefix)
     try:
@@ -133,6 +137,12 @@ def _place(world: World, actor: Actor) -> None:
     """Stand in the first pose of the clip, at `at`, facing `facing`; feet are clamped and joints locked there."""
     model, data = world.model, world.data
     character, spec = actor.character, actor.spec
+    if actor.clip is None:
+        # it was built in its place; only the pose is left to take
+        for joint, angle in character.start.items():
+            data.qpos[model.jnt_qposadr[world.joint(joint)]] = angle
+        world.forward()
+        return
     base = int(model.jnt_qposadr[world.joint(character.prefix + "root")])
     root = actor.clip.root(character.height)[0]
     turn = quat_from_axis_angle((0, 0, 1), np.deg2rad(spec.facing))

@@ -13,7 +13,7 @@ from manikin.scenes.schema_table import Finite, Positive, Share, Speed, Table, V
 class CharacterSpec(Table):
     """Who acts."""
 
-    model: Literal["human"] = "human"
+    model: Literal["human", "lamp", "worm", "fish", "starfish", "donut"] = "human"
     height: float = Field(default=1.75, ge=HEIGHT_RANGE[0], le=HEIGHT_RANGE[1])
     mass: float = Field(default=75.0, ge=MASS_RANGE[0], le=MASS_RANGE[1])
     sex: Literal["neutral", "female", "male"] = "neutral"
@@ -25,6 +25,17 @@ class CharacterSpec(Table):
     skeleton: str | None = None  # the .asf of an .amc clip; default the one beside it
     locked: tuple[str, ...] = ()
     strength: float = Field(default=1.0, gt=0, le=10)
+    above: Annotated[float, Field(ge=0, le=10)] = 0.0  # [m] over the ground at the start; not for the human
+
+    @model_validator(mode="after")
+    def _own_keys(self) -> "CharacterSpec":
+        human_only = ("height", "mass", "sex", "feet", "clip", "clip_fps", "skeleton", "locked")
+        wrong = ("above",) if self.model == "human" else human_only
+        for key in wrong:
+            if getattr(self, key) != type(self).model_fields[key].default:
+                allowed = "height, mass, clip, ..." if self.model == "human" else "model, at, facing, above, strength"
+                raise ValueError(f"{key} is not for a {self.model} (allowed: {allowed})")
+        return self
 
     @field_validator("locked")
     @classmethod

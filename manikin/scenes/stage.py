@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from manikin import palette
-from manikin.characters.catalog import Character
-from manikin.characters.human import CHARACTERS, GROUND, HANDS, PROPS, STIFF
+from manikin.characters.catalog import CHARACTERS, GROUND, HANDS, PROPS, Character
+from manikin.characters.human import STIFF
 from manikin.characters.mjcf import child, element
 from manikin.physics.attach import grip_name, join_name
 from manikin.scenes.links import add_chain, add_pendulum
@@ -58,11 +58,16 @@ def stage(
     if standing:
         # friction ten times as stiff as the ground
         option.attrib |= {"cone": "elliptic", "impratio": "10"}
+    for character in characters:
+        option.attrib |= character.options
     # divergence is told, never silently reset
     child(option, "flag", autoreset="disable")
     # inlined meshes and constraint rows of a crowd fit easily
     child(root, "size", memory="64M")
     _look(root)
+    if all(c.model != "human" for c in characters):
+        # shadows are drawn over the extent of the model, and a small one would leave stripes on the ground
+        child(root, "statistic", extent=1.6, center=[0, 0, 0.4])
     assets = child(root, "asset")
     _materials(assets)
     world = child(root, "worldbody")
@@ -70,8 +75,12 @@ def stage(
     for character in characters:
         assets.extend(character.assets)
         world.append(character.body)
+        world.extend(character.nodes)
     for prop, spec in props.items():
         _add_prop(assets, world, prop, spec)
+    soft = [part for character in characters for part in character.deformable]
+    if soft:
+        child(root, "deformable").extend(soft)
     if standing:
         contacts = child(root, "contact")
         for character in characters:
@@ -110,7 +119,7 @@ def _materials(assets: ET.Element) -> None:
         matte = name == "floor"
         child(
             assets, "material", name=name, rgba=[*colour, 1], reflectance=0,
-            specular=0 if matte else 0.28, shininess=0 if matte else 0.35,
+            specular=0 if matte else 0.28, shininess=0 if matte else 0.35, emission=palette.GLOW.get(name),
         )  # fmt: skip
 
 

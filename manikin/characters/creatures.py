@@ -1,0 +1,15 @@
+"""Characters other than the human, by the name that a scene file calls them (Kim & Pollard 2011)."""
+
+from typing import Protocol
+
+from manikin.characters.catalog import Character
+from manikin.characters.lamp import lamp
+
+
+class Builder(Protocol):
+    """strength: scales torque limits. at: where it stands [m], facing: turn about z [rad], at the first moment."""
+
+    def __call__(self, strength: float, prefix: str, at: tuple[float, float, float], facing: float) -> Character: ...
+
+
+CREATURES: dict[str, Builder] = {"lamp": lamp}

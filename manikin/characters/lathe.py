@@ -1,0 +1,112 @@
+"""Turned and wound surfaces: what a lathe and a spring coiler would make. All closed under `Mesh` of sdf.py."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from manikin.characters.sdf import Mesh
+
+Array = NDArray[np.float64]
+# points (radius, height) [m] of one smooth part of an outline
+Stroke = Sequence[tuple[float, float]]
+
+
+def lathe(strokes: Sequence[Stroke], around: int = 40, axis: str = "z") -> Mesh:
+    """The outline turned about an axis ("x" or "z"). Edges between strokes are sharp.
+
+    An outline that climbs along the axis has its outside away from the axis; one that goes back has it towards the axis.
+    """
+    turn = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
+    ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    vertices, normals, faces, start = [], [], [], 0
+    for stroke in strokes:
+        line = np.asarray(stroke, float)
+        tangent = np.gradient(line, axis=0)
+        out = np.stack([tangent[:, 1], -tangent[:, 0]], axis=1)
+        out /= np.linalg.norm(out, axis=1, keepdims=True)
+        for (radius, height), (sideways, up) in zip(line, out):
+            vertices.append(np.column_stack([radius * ring, np.full(around, height)]))
+            normals.append(np.column_stack([sideways * ring, np.full(around, up)]))
+        for k in range(len(line) - 1):
+            here = start + k * around + np.arange(around)
+            beside = start + k * around + (np.arange(around) + 1) % around
+            # a ring without radius would give triangles without area
+            if line[k, 0] > 1e-9:
+                faces.append(np.stack([here, beside, beside + around], axis=1))
+            if line[k + 1, 0] > 1e-9:
+                faces.append(np.stack([here, beside + around, here + around], axis=1))
+        start += len(line) * around
+    order = [2, 0, 1] if axis == "x" else [0, 1, 2]
+    return Mesh(np.concatenate(vertices)[:, order], np.concatenate(faces).astype(np.int32), np.concatenate(normals)[:, order])
+
+
+def arc(centre: tuple[float, float], radius: float, start: float, end: float, count: int = 7) -> list[tuple[float, float]]:
+    """Points of an outline on a circle, from one angle [deg] to another; 0 points away from the axis, 90 along it."""
+    angles = np.deg2rad(np.linspace(start, end, count))
+    return [(centre[0] + radius * float(np.cos(a)), centre[1] + radius * float(np.sin(a))) for a in angles]
+
+
+def tube(path: ArrayLike, radius: float, around: int = 8) -> Mesh:
+    """A wire of the given radius along points (n, 3); its ends stay open."""
+    line = np.asarray(path, float)
+    along = np.gradient(line, axis=0)
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    # carry one cross direction along the wire, so that it does not twist
+    side = np.cross(along[0], np.eye(3)[np.abs(along[0]).argmin()])
+    sides = np.empty_like(line)
+    for k, direction in enumerate(along):
+        side = side - direction * (side @ direction)
+        side /= np.linalg.norm(side)
+        sides[k] = side
+    turn = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
+    normals = np.cos(turn)[None, :, None] * sides[:, None] + np.sin(turn)[None, :, None] * np.cross(along, sides)[:, None]
+    vertices = line[:, None] + radius * normals
+    here = (np.arange(len(line) - 1)[:, None] * around + np.arange(around)).ravel()
+    beside = (np.arange(len(line) - 1)[:, None] * around + (np.arange(around) + 1) % around).ravel()
+    faces = np.concatenate(
+        [np.stack([here, beside, beside + around], axis=1), np.stack([here, beside + around, here + around], axis=1)]
+    )
+    return Mesh(vertices.reshape(-1, 3), faces.astype(np.int32), normals.reshape(-1, 3))
+
+
+def coil(start: ArrayLike, end: ArrayLike, radius: float, wire: float, turns: int) -> Mesh:
+    """A spring between two points, with short straight ends on its axis."""
+    a, b = np.asarray(start, float), np.asarray(end, float)
+    axis = (b - a) / np.linalg.norm(b - a)
+    u = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
+    u /= np.linalg.norm(u)
+    v = np.cross(axis, u)
+    t = np.linspace(0.0, 1.0, 14 * turns + 1)[:, None]
+    angle = 2.0 * np.pi * turns * t
+    # the first and last half turn run in from the axis
+    grow = radius * np.minimum(1.0, np.minimum(t, 1.0 - t) * 2.0 * turns)
+    return tube(a + t * (b - a) + grow * (np.cos(angle) * u + np.sin(angle) * v), wire)
+
+
+def joined(parts: Sequence[Mesh]) -> Mesh:
+    """Several surfaces as one."""
+    shifts = np.cumsum([0] + [len(p.vertices) for p in parts[:-1]])
+    return Mesh(
+        np.concatenate([p.vertices for p in parts]),
+        np.concatenate([p.faces + s for p, s in zip(parts, shifts)]).astype(np.int32),
+        np.concatenate([p.normals for p in parts]),
+    )
+
+
+def moved(mesh: Mesh, by: ArrayLike) -> Mesh:
+    """The same surface shifted."""
+    return Mesh(mesh.vertices + np.asarray(by, float), mesh.faces, mesh.normals)
+
+
+def rod(start: ArrayLike, end: ArrayLike, radius: float) -> Mesh:
+    """A round bar with rounded ends between two points."""
+    a, b = np.asarray(start, float), np.asarray(end, float)
+    axis = (b - a) / np.linalg.norm(b - a)
+    length = float(np.linalg.norm(b - a))
+    outline = [*arc((0.0, radius), radius, -89, 0, 5), *arc((0.0, length - radius), radius, 0, 89, 5)]
+    mesh = lathe([outline], around=16)
+    u = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
+    u /= np.linalg.norm(u)
+    frame = np.stack([u, np.cross(axis, u), axis])
+    return Mesh(mesh.vertices @ frame + a, mesh.faces, mesh.normals @ frame)
