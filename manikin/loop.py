@@ -24,6 +24,7 @@ class Script(Protocol):
     done: bool
     failed: str | None
     facts: dict[str, bool | float | None]
+    adjust: dict[str, str]  # new settings for the controller, until it has taken them
 
     def update(self, world: World, tasks: Sequence[Task]) -> list[str]:
         """Names of what happened now."""
@@ -72,6 +73,9 @@ class Run:
             for hand in lost:
                 self.script.lost(hand, world)
             events = [f"{hand} lost its grip" for hand in lost] + self.script.update(world, self.tasks)
+            for name, value in self.script.adjust.items():
+                setattr(self.controller, name, value)
+            self.script.adjust.clear()
             if world.switched:
                 # the new constraint acts in this very step
                 world.refresh()
@@ -84,6 +88,8 @@ class Run:
             self._push(self._pulled(inputs) if self.pullers else inputs)
             if self._control is None or world.steps % self.every == 0 or events:
                 self._control = self.controller.control(world, self.tasks, dt)
+            else:
+                self._control = self._control.later()
             world.step(self._control)
             if recorder is not None:
                 recorder.stepped(self._control)

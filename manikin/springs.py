@@ -8,9 +8,18 @@ from manikin.compiled import kernel
 Array = NDArray[np.float64]
 
 
-def gains(frequency: float) -> tuple[float, float]:
-    """Stiffness k [1/s^2] and damping 2 sqrt(k) [1/s] of a critically damped law of `frequency` [Hz] (Eq. 11)."""
+# the most that damping may take away of a speed between two updates of control
+CALM = 0.5
+
+
+def gains(frequency: float, dt: float = 0.0) -> tuple[float, float]:
+    """Stiffness k [1/s^2] and damping 2 sqrt(k) [1/s] of a critically damped law of `frequency` [Hz] (Eq. 11).
+
+    dt [s]: time between two updates. A law that is too quick for them is slowed down: it would shake.
+    """
     omega = 2 * np.pi * frequency
+    if 2 * omega * dt > CALM:
+        omega = 0.5 * CALM / dt
     return omega * omega, 2 * omega
 
 

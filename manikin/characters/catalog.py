@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 # collision bits: who touches whom
 GROUND, PROPS, CHARACTERS, HANDS = 1, 2, 4, 8
+# what comes this near [m] to a character other than the human is noticed
+NEAR = 0.002
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manikin.characters.catalog import CHARACTERS, GROUND, PROPS, Character
+from manikin.characters.catalog import CHARACTERS, GROUND, NEAR, PROPS, Character
 from manikin.characters.lathe import arc, coil, joined, lathe, moved, rod
 from manikin.characters.mjcf import child, element, mesh_asset
 from manikin.characters.sdf import Mesh
@@ -62,6 +62,13 @@ _PARTS = (
     ),
 )  # fmt: skip
 
+# The time step [s] it is made for, and about what each joint moves [kg m^2]: servos take up an error of speed in a step or so.
+TIMESTEP = 0.001
+INERTIA = {
+    "lower_yaw": 0.0035, "lower_roll": 0.02, "lower_pitch": 0.02, "upper_pitch": 0.015, "head_yaw": 0.0018, "head_pitch": 0.0018
+}  # fmt: skip
+SERVO = 2.0
+
 # the pose it waits in [deg]: bent, looking ahead and a little down
 START = {"lower_pitch": -38.0, "upper_pitch": 84.0, "head_pitch": -32.0}
 
@@ -87,7 +94,8 @@ def lamp(strength: float = 1.0, prefix: str = "", at: tuple[float, float, float]
                 body, "joint", name=name, type="hinge", axis=hinge.axis, range=np.deg2rad([hinge.low, hinge.high]),
                 damping=0.01, armature=0.001,
             )  # fmt: skip
-            actuators.append(element("motor", name=name, joint=name, ctrlrange=[-limit, limit], forcerange=[-limit, limit]))
+            kv = SERVO * INERTIA[f"{part.name}_{hinge.motion}"] / TIMESTEP
+            actuators.append(element("velocity", name=name, joint=name, kv=kv, forcerange=[-limit, limit]))
             joints.append(name)
         _add_contact(body, part, prefix)
         for k, (material, mesh) in enumerate(surfaces[part.name]):
@@ -131,6 +139,8 @@ def _add_contact(body: ET.Element, part: _Part, prefix: str) -> None:
     touch = {
         "contype": CHARACTERS, "conaffinity": GROUND | PROPS, "friction": [0.0, 0.005, 0.0001], "mass": 0, "group": 3,
         "solref": "0.006 1", "solimp": "0.95 0.99 0.001 0.5 2",
+        # what is this near counts as touching, and pushes only when it does touch
+        "gap": NEAR,
     }  # fmt: skip
     if part.capsule is None:
         # a disc: m r^2 / 4 about its diameters, m r^2 / 2 about its axis

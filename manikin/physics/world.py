@@ -6,7 +6,7 @@ to date (mj_step1), `step` applies a control and integrates (mj_step2). Plain mj
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import mujoco
 import numpy as np
@@ -65,12 +65,17 @@ class TaskReport:
 class Control:
     """What a controller decides for one step: actuator inputs, DOFs whose motion is prescribed, and its report.
 
-    `report` is asked only when a frame is recorded.
+    `report` is asked only when a frame is recorded. `ramp`: what is added to ctrl in each step until the next decision.
     """
 
     ctrl: Array  # (nu,)
     driven: Array | None = None  # (k,) DOF numbers, None when all is simulated
     report: Callable[[], dict[str, TaskReport]] = dict
+    ramp: Array | None = None  # (nu,)
+
+    def later(self) -> "Control":
+        """The same decision one step on."""
+        return self if self.ramp is None else replace(self, ctrl=self.ctrl + self.ramp)
 
 
 class World:

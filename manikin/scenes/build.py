@@ -5,13 +5,15 @@ from typing import Any
 
 import tomli_w
 
+from manikin.controllers.direct import Direct
 from manikin.controllers.prioritized import Prioritized
 from manikin.loop import Run
+from manikin.physics.world import World
 from manikin.recording import Recorder
 from manikin.scenes.build_here import Actor, Here
 from manikin.scenes.build_steps import build_script
 from manikin.scenes.build_tasks import build_task, build_tug
-from manikin.scenes.build_world import build_world
+from manikin.scenes.build_world import build_world, skeleton_of
 from manikin.scenes.scene import Scene
 from manikin.tasks.laws import Nearest
 from manikin.tasks.limits import JointLimits
@@ -37,16 +39,20 @@ def build_run(
         if isinstance(task.law, Nearest):
             task.law.leaders = tuple(t for t in tasks if isinstance(t.measure, Points))
     script = build_script(scene, world, actors, tasks)
-    controller = Prioritized(
-        soft=scene.control.soft,
-        compensate=scene.control.compensate,
-        limits=(JointLimits(),) if scene.control.joint_limits else (),
-    )
+    controller = _controller(scene, world, actors)
     every = max(1, round(1 / (scene.control.rate * scene.timestep)))
     tugs = [build_tug(Here(scene, world, actors, f"tugs.{name}"), spec) for name, spec in scene.tugs.items()]
     tasks += extra
     recording = recorder(world, tasks, scene.fps, _meta(scene, actors)) if record else None
     return Run(world, controller, script, tasks, every, recording, tugs)
+
+
+def _controller(scene: Scene, world: World, actors: list[Actor]) -> Prioritized | Direct:
+    how = scene.control
+    if scene.controller == "direct":
+        skeletons = tuple(skeleton_of(world, a.character) for a in actors)
+        return Direct(skeletons, how.formulation, how.soft, how.contact_joints, how.compliant)
+    return Prioritized(how.soft, how.compensate, (JointLimits(),) if how.joint_limits else ())
 
 
 def _meta(scene: Scene, actors: list[Actor]) -> dict[str, Any]:

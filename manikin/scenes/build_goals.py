@@ -12,7 +12,7 @@ from manikin.scenes.build_here import Actor, Here
 from manikin.scenes.schema_tasks import ArrivingSpec, GoalSpec, MeetSpec, ThrowSpec
 from manikin.scenes.scripts import GoalMaker
 from manikin.spatial import quat_from_axis_angle, quat_multiply
-from manikin.tasks.goals import Against, Braced, Fixed, Goal, Meet, OnBody, Path, Throw, depth, launch_velocity
+from manikin.tasks.goals import Against, Braced, Fixed, Goal, Meet, OnBody, Over, Path, Throw, depth, launch_velocity
 from manikin.tasks.laws import Hold
 from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Orientation, Points, Posture
 from manikin.tasks.task import Task
@@ -37,11 +37,15 @@ def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -
         return _meeting(here, actor, measure, spec.meet, key)
     if spec.throw is not None:
         return _throwing(here, actor, measure, spec.throw, key)
+    if spec.relative and not isinstance(measure, Points | CentreOfMass):
+        raise here.wrong(f"{key}.relative", "is for measures 'point' and 'com'")
     if spec.path is not None:
         path = np.array(spec.path, float) if len({len(r) for r in spec.path}) == 1 else None
         if path is None or len(path) < 2 or not path.shape[1] or (np.diff(path[:, 0]) <= 0).any():
             raise here.wrong(key, "path needs two or more rows [time, numbers...] of one length, times increasing")
         keys = np.array([_numbers(here, measure, row[1:] * scale, key) for row in path])
+        if spec.relative:
+            return lambda w: Path(path[:, 0], keys + measure.evaluate(w.dynamics()).value, w.time)
         return lambda w: Path(path[:, 0], keys, w.time)
     numbers = np.array(spec.at, float)
     if spec.carry is not None:
@@ -66,6 +70,12 @@ def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -
             raise here.wrong(f"{key}.brace", "is for measure 'com'")
         axes = list(measure.axes) if isinstance(measure, CentreOfMass) else [0, 1, 2]
         return lambda w: Fixed(np.concatenate([_on_stance(w, actor, p)[axes] for p in points]))
+    if spec.of is not None and isinstance(measure, CentreOfMass):
+        axes = list(measure.axes)
+        if numbers.shape != (len(axes),):
+            raise here.wrong(f"{key}.at", f"needs {len(axes)} numbers, from the place of '{spec.of}'")
+        over = here.points(actor, (spec.of,), f"{key}.of")
+        return lambda w: Over(int(over.bodies[0]), over.offsets, numbers * scale, tuple(axes))
     if spec.of is not None:
         where = here.points(actor, (spec.of,), f"{key}.of")
         offsets = np.atleast_2d(numbers * scale)
@@ -73,6 +83,8 @@ def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -
             raise here.wrong(f"{key}.at", f"needs {_size(measure) // 3} points [x, y, z] in the frame of '{spec.of}'")
         return lambda w: OnBody(int(where.bodies[0]), where.offsets + offsets)
     value = _numbers(here, measure, numbers.ravel() * scale, key)
+    if spec.relative:
+        return lambda w: Fixed(value + measure.evaluate(w.dynamics()).value)
     return lambda w: Fixed(value)
 
 

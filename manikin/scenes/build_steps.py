@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+import numpy as np
+
 from manikin.errors import SceneError, did_you_mean
 from manikin.physics.world import World
 from manikin.scenes.build_goals import along, flying, goal_maker
 from manikin.scenes.build_here import Actor, Here
 from manikin.scenes.build_tasks import settings
+from manikin.scenes.build_world import skeleton_of
 from manikin.scenes.scene import Scene
 from manikin.scenes.schema_tasks import StepSpec, WhenSpec
 from manikin.scenes.scripts import GoalMaker, Step, Steps
@@ -35,7 +38,9 @@ def build_script(scene: Scene, world: World, actors: list[Actor], tasks: list[Ta
         if not isinstance(spec.when, str):
             _check_condition(here, spec.when, by_name, scene.steps[:number])
         tune = {name: settings(here, by_name[name], scene.tasks[name], t) for name, t in spec.tune.items()}
-        steps.append(Step(spec, _goals(here, spec, by_name), tune, _arrival(here, spec)))
+        if spec.formulation is not None and scene.controller != "direct":
+            raise here.wrong("formulation", "is for controller = 'direct'")
+        steps.append(Step(spec, _goals(here, spec, by_name), tune, _arrival(here, spec), _event(here, spec)))
     for fact, fact_spec in scene.facts.items():
         for step in (fact_spec.since, fact_spec.until):
             if step is not None and step not in step_names:
@@ -95,6 +100,25 @@ def _goals(here: Here, spec: StepSpec, tasks: Mapping[str, Task]) -> dict[str, G
         if goal.along is None
     }
     return out | {name: along(out[goal.along]) for name, goal in spec.goals.items() if goal.along is not None}
+
+
+def _event(here: Here, spec: StepSpec) -> Callable[[World], bool] | None:
+    """Whether the character does what a step waits for."""
+    event = None if isinstance(spec.when, str) else spec.when.event
+    if event is None:
+        return None
+    skeleton = skeleton_of(here.world, here.actors[0].character)
+    if event == "touch_down":
+        return skeleton.touches
+    if event == "lift_off":
+        return lambda w: not skeleton.touches(w)
+    bodies = np.flatnonzero(skeleton.bone_of >= 0)
+
+    def falling(w: World) -> bool:
+        sinking = w.model.body_mass[bodies] @ w.data.cvel[bodies, 5]
+        return not skeleton.touches(w) and bool(sinking < 0)
+
+    return falling
 
 
 def _arrival(here: Here, spec: StepSpec) -> Callable[[World], float] | None:

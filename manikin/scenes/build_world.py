@@ -12,6 +12,7 @@ from manikin.errors import ClipError, SceneError, did_you_mean
 from manikin.motion.keyframes import posture_of
 from manikin.motion.retarget import read_clip
 from manikin.physics.attach import hold_still, join, leave_out
+from manikin.physics.skeleton import Skeleton, find_skeleton
 from manikin.physics.support import Support
 from manikin.physics.world import World
 from manikin.scenes.build_here import Actor
@@ -165,6 +166,12 @@ def _stance_offset(spec: CharacterSpec, character: Character) -> Array:
     """Sites sit under the middle of the foot, 35 mm ahead of the ankle: `at` is meant between the ankles."""
     ahead = 0.0175 * character.height / REFERENCE_HEIGHT
     return ahead * np.array([np.cos(np.deg2rad(spec.facing)), np.sin(np.deg2rad(spec.facing))])
+
+
+def skeleton_of(world: World, character: Character) -> Skeleton:
+    """The bones of a character in its world."""
+    roots = character.root_joints or (character.prefix + "root",)
+    return find_skeleton(world, roots, character.joints, character.bodies, {})
 
 
 def stand_support(world: World, character: Character) -> Support:

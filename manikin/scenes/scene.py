@@ -26,6 +26,9 @@ class ControlSpec(Table):
     soft: float = Field(default=0.02, gt=0, lt=1)
     joint_limits: bool = True
     compensate: bool = True
+    formulation: Literal["acceleration", "velocity", "torque"] = "acceleration"  # direct: what is kept small
+    contact_joints: bool = True  # direct: whether a bone that stands is tied to the ground while control is computed
+    compliant: bool = True  # direct: whether pushes come unexpected
 
 
 class Scene(Table):
@@ -40,7 +43,7 @@ class Scene(Table):
     seed: int = Field(default=0, ge=0)
     timestep: float = Field(default=0.002, ge=0.0001, le=0.01)
     fps: float = Field(default=60.0, ge=1, le=240)
-    controller: Literal["prioritized"] = "prioritized"
+    controller: Literal["prioritized", "direct"] = "prioritized"
     control: ControlSpec = ControlSpec()
     camera: CameraSpec = CameraSpec()
     character: CharacterSpec | None = None

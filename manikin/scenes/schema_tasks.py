@@ -58,6 +58,7 @@ class GoalSpec(Table):
     at: numbers of the measure, or one triple per point; measured in the frame of `of` (a prop, a body, or "feet") when given.
     carry: a held prop whose middle shall come to `at`; the hands keep their places on it.
     path: rows [time, numbers...] to be tracked. clip, frame: a pose of a clip, for posture.
+    relative: numbers of at or path are added to what the task measures when its step begins: a drag.
     scale: lengths are meant for a stature of 1.75 m and scale with the character.
     meet: a flying prop: where a point shall meet it, or (for a direction) against its flight.
     throw: a held prop: the curve that its middle follows until it is released. along: a task that throws, for the direction
@@ -74,6 +75,7 @@ class GoalSpec(Table):
     meet: MeetSpec | None = None
     throw: ThrowSpec | None = None
     along: str | None = None
+    relative: bool = False
     scale: bool = False
     brace: dict[str, Share] = Field(default={}, max_length=1)
 
@@ -86,6 +88,8 @@ class GoalSpec(Table):
             raise ValueError("of and carry go with at")
         if self.scale and self.at is None and self.path is None:
             raise ValueError("scale goes with at and path")
+        if self.relative and (self.of or self.carry or (self.at is None and self.path is None)):
+            raise ValueError("relative goes with at and path, without of or carry")
         if self.frame and self.clip is None:
             raise ValueError("frame goes with clip")
         if self.brace and self.of != "feet":
@@ -151,7 +155,8 @@ class WhenSpec(Table):
 
     after: seconds since the last step began. task, within: a task within a distance of its goal. touch: {hand = prop}: the
     palm touches the prop. arriving: {prop, plane}, seconds: a flying prop is that near to a plane. thrown: a task whose goal
-    is a throw has come to the release. landed: a prop touches the ground.
+    is a throw has come to the release. landed: a prop touches the ground. event: what the character does (the first one, where
+    there are several): lift_off: it touches nothing; falling: neither, and sinks; touch_down: it touches something.
     """
 
     after: float = Field(default=0.0, ge=0)
@@ -162,6 +167,7 @@ class WhenSpec(Table):
     seconds: Positive | None = None
     thrown: str | None = None
     landed: str | None = None
+    event: Literal["lift_off", "falling", "touch_down"] | None = None
 
     @model_validator(mode="after")
     def _pair(self) -> "WhenSpec":
@@ -186,6 +192,7 @@ class StepSpec(Table):
     """One step of the script: when it begins, and what it changes.
 
     goals: new goals of tasks (which switches them on). tune: new settings of their laws. grasp: {hand = prop}.
+    formulation: what the direct controller keeps small from now on.
     timeout: if the NEXT step has not begun after so many seconds, the job has failed and the script jumps to `otherwise`;
     so it does when a grip breaks and there is one.
     """
@@ -198,6 +205,7 @@ class StepSpec(Table):
     release: tuple[str, ...] = ()
     on: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
+    formulation: Literal["acceleration", "velocity", "torque"] | None = None
     timeout: Positive | None = None
     otherwise: str | None = None
     fallback: bool = False

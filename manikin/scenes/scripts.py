@@ -22,6 +22,7 @@ class Step:
     goals: dict[str, GoalMaker]
     tune: dict[str, dict[str, float]]
     arrives: Callable[[World], float] | None = None  # seconds until a flying prop is where it is waited for
+    happens: Callable[[World], bool] | None = None  # whether the character does what is waited for
 
 
 @dataclass
@@ -38,6 +39,7 @@ class Steps:
     facts: dict[str, bool | float | None] = field(default_factory=dict)
     flight: Throw | None = None
     slipped: bool = False  # a grip broke since the last update
+    adjust: dict[str, str] = field(default_factory=dict)  # new settings for the controller, until it has taken them
 
     def __post_init__(self) -> None:
         conditions = [s.spec.when for s in self.steps if not isinstance(s.spec.when, str)]
@@ -86,6 +88,8 @@ class Steps:
         if isinstance(when, str):
             return self.position < 0
         if world.time - self.since < when.after:
+            return False
+        if step.happens is not None and not step.happens(world):
             return False
         if when.touch and any(not touches(world, hand, prop) for hand, prop in when.touch.items()):
             return False
@@ -142,6 +146,8 @@ class Steps:
             by_name[name].aim_at(make(world))
             # unknown until the controller has looked: no step may pass on the old goal's error
             by_name[name].error = float("inf")
+        if step.spec.formulation is not None:
+            self.adjust["formulation"] = step.spec.formulation
         self.done = step.spec.end
 
     def _note(self, spec: StepSpec, tasks: Sequence[Task], world: World) -> None:

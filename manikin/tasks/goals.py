@@ -54,6 +54,23 @@ class OnBody:
 
 
 @dataclass(frozen=True)
+class Over:
+    """A place that goes along with a point of a body, at a distance in world axes: above a foot, whichever way it tilts."""
+
+    body: int
+    offset: Array  # (1, 3) [m] in its frame
+    away: Array  # (k,) [m] along `axes`
+    axes: tuple[int, ...]
+
+    def at(self, world: World, moving: bool = True) -> Aim:
+        dynamics, axes = world.dynamics(), list(self.axes)
+        point = dynamics.on_body(self.body, self.offset)
+        if not moving:
+            return Aim(point[axes] + self.away)
+        return Aim(point[axes] + self.away, dynamics.frame(self.body, point)[1][axes])
+
+
+@dataclass(frozen=True)
 class Braced:
     """A place for the centre of mass that makes ready for a load: it stands back by a share of what the load will add.
 

@@ -158,7 +158,7 @@ class Stabilize:
         self.fresh = True
 
     def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
-        k, damping = gains(self.frequency)
+        k, damping = gains(self.frequency, dt)
         if aim is None:
             return Command(-damping * now.rate, 0.0)
         law = (k, damping, np.inf if self.reach is None else self.reach, measure.block)
@@ -198,7 +198,7 @@ class Track:
         """Nothing to remember."""
 
     def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
-        k, damping = gains(self.frequency)
+        k, damping = gains(self.frequency, dt)
         if aim is None:
             return Command(-damping * now.rate, 0.0)
         error = measure.error(now.value, aim.value)
@@ -219,7 +219,7 @@ class Reach:
         self.began = None
 
     def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
-        k, damping = gains(self.frequency)
+        k, damping = gains(self.frequency, dt)
         if aim is None:
             return Command(-damping * now.rate, 0.0)
         if self.began is None or self.origin is None:
@@ -250,7 +250,7 @@ class Hold:
     def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
         if self.place is None:
             self.place = now.value.copy()
-        k, damping = gains(self.frequency)
+        k, damping = gains(self.frequency, dt)
         error = measure.error(now.value, self.place)
         return Command(k * error - damping * now.rate, distance(error, measure.block))
 
@@ -296,7 +296,7 @@ class Nearest:
         if self.position is None or self.speed is None:
             self.position, self.speed = goal.copy(), np.zeros_like(goal)
         halflife = self.smoothing if aim is None else self.ease
-        k, damping = gains(self.frequency)
+        k, damping = gains(self.frequency, dt)
         if self.fed is not None and aim is None:
             law = (self.position, self.speed, halflife, dt, k, damping, 0.0)
             command = Command(*pull_along(goal, now.value, now.rate - self.fed[0], *law))

@@ -1,0 +1,178 @@
+"""Direct control of characters that a person drags (Kim & Pollard 2011, section 5).
+
+The input is the acceleration of the active joints. Tasks become linear rows on it (Eq. 3, 7, 8), joint limits and torque
+limits inequalities (Eq. 9, 10), and levels are solved one after the other as damped least squares (Eq. 12). The passive root
+follows from the equations of motion: nothing ever pushes it from outside.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.linear.hierarchy import Bounds, Level, solve_hierarchy
+from manikin.physics.skeleton import Answer, Skeleton
+from manikin.physics.world import Control, TaskReport, World
+from manikin.tasks.task import Task, rows_of
+
+Array = NDArray[np.float64]
+
+Formulation = Literal["acceleration", "velocity", "torque"]
+
+# the beta of Eq. 9 [rad]: the parabola's top lies this far inside the limit, so that no gap is divided by zero
+BETA = 2e-3
+# a joint that would meet its limit within this time [s] is braked, however far it is: the Delta of Eq. 9 grows with speed
+AHEAD = 0.06
+# a braking acceleration [rad/s^2] that can always be had
+BRAKE = 60.0
+# a joint beyond its limit is led back in about this time [s]
+RETURN = 0.02
+# the least Delta [rad]
+MARGIN = 0.1
+# when limits contradict each other, torque limits give way so many times less than joint limits
+TORQUE_STIFF = 100.0
+
+
+class Decision(NamedTuple):
+    """What was decided for one character: accelerations and torques of its active joints, before any actuator limit;
+    the bounds that they keep, and by how much (m,) those had to be moved because they contradicted each other."""
+
+    acceleration: Array
+    torque: Array
+    bounds: Bounds
+    slack: Array
+    answer: Answer
+
+
+@dataclass
+class Direct:
+    """skeletons: the characters. All settings may be changed while it runs.
+
+    formulation: what is kept small among equal solutions: acceleration (moves on), velocity (comes to rest, Eq. 15), torque.
+    damping: how much it counts against the tasks; the square root of the document's alpha (Eq. 12).
+    contact_joints: whether a bone that stands is tied to the ground while control is computed (section 5.4).
+    compliant: pushes from outside come unexpected, so that joints give way; otherwise control knows of them (section 6).
+    """
+
+    skeletons: tuple[Skeleton, ...]
+    formulation: Formulation = "acceleration"
+    damping: float = 0.02
+    contact_joints: bool = True
+    compliant: bool = True
+    contradictions: int = 0  # updates in which limits contradicted each other
+    last: list[Decision] = field(default_factory=list, repr=False)  # what was decided for each character
+
+    def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control:
+        """Servo targets for the coming step; until the next update they go on with the same acceleration."""
+        ctrl, ramp = np.zeros(world.model.nu), np.zeros(world.model.nu)
+        active = [t for t in tasks if t.active]
+        self.last = self.decide(world, active, dt)
+        for skeleton, decision in zip(self.skeletons, self.last):
+            speed, step = world.data.qvel[skeleton.active], world.timestep * decision.acceleration
+            servo = skeleton.servo
+            driven = servo > 0
+            ctrl[skeleton.actuators[~driven]] = decision.torque[~driven]
+            target = speed[driven] + step[driven] + decision.torque[driven] / servo[driven]
+            ctrl[skeleton.actuators[driven]], ramp[skeleton.actuators[driven]] = target, step[driven]
+        reports = {t.name: TaskReport(t.error) for t in active}
+        return Control(ctrl, None, lambda: reports, ramp)
+
+    def decide(self, world: World, tasks: Sequence[Task], dt: float) -> list[Decision]:
+        """Accelerations and torques of every character's joints."""
+        ordered = sorted(tasks, key=lambda t: t.priority)
+        rows, wanted, sizes = rows_of(ordered, world, dt)
+        felt = None if self.compliant or not world.data.xfrc_applied.any() else _felt(world)
+        return [self._decide(world, s, ordered, rows, wanted, sizes, felt, dt) for s in self.skeletons]
+
+    def _decide(
+        self, world: World, skeleton: Skeleton, tasks: Sequence[Task], rows: Array, wanted: Array, sizes: tuple[int, ...],
+        felt: Array | None, dt: float,
+    ) -> Decision:  # fmt: skip
+        answer = skeleton.answer(world, skeleton.stand(world) if self.contact_joints else None, felt)
+        jacobian = rows[:, skeleton.dofs]
+        A, b = jacobian @ answer.T, wanted - jacobian @ answer.t0
+        bounds = self._bounds(world, skeleton, answer, dt)
+        R, r = self._prefer(world, skeleton, answer, dt)
+        first = Level(*skeleton.closing(world)) if len(skeleton.loops) else None
+        x, slack = solve_hierarchy(_levels(tasks, sizes, A, b), bounds, self.damping * R, self.damping * r, first)
+        self.contradictions += bool(slack.any())
+        return Decision(x, answer.D @ x + answer.torque0, bounds, slack, answer)
+
+    def _prefer(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> tuple[Array, Array]:
+        """R, r: what should be small is R u + r."""
+        n = len(skeleton.active)
+        if self.formulation == "acceleration":
+            return np.eye(n), np.zeros(n)
+        if self.formulation == "velocity":
+            # Eq. 15 with its sign set right: the velocity after the coming update is qvel + dt u
+            return np.eye(n), world.data.qvel[skeleton.active] / dt
+        scale = max(float(np.trace(answer.D)) / n, 1e-9)
+        return answer.D / scale, answer.torque0 / scale
+
+    def _bounds(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> Bounds:
+        """Eq. 9 and Eq. 10 as rows."""
+        q, v = world.data.qpos[skeleton.address], world.data.qvel[skeleton.active]
+        low, high = parabola(q, v, skeleton.low, skeleton.high, dt)
+        some = np.isfinite(low) | np.isfinite(high)
+        n = len(q)
+        # torque rows by their limits, so that all rows are of like size
+        strong = np.isfinite(skeleton.torque)
+        limit = skeleton.torque[strong]
+        scale = np.maximum(np.linalg.norm(answer.D[strong], axis=1), 1e-9)
+        C = np.concatenate([np.eye(n)[some], answer.D[strong] / scale[:, None]])
+        torque0 = answer.torque0[strong]
+        return Bounds(
+            C, np.concatenate([low[some], (-limit - torque0) / scale]), np.concatenate([high[some], (limit - torque0) / scale]),
+            np.concatenate([np.ones(int(some.sum())), np.full(len(limit), TORQUE_STIFF)]),
+        )  # fmt: skip
+
+
+def parabola(q: Array, v: Array, low: Array, high: Array, dt: float) -> tuple[Array, Array]:
+    """Eq. 9: the least and the greatest acceleration of joints, infinite where nothing is near.
+
+    Departures: the parabola's top lies half of beta inside the limit; braking begins where the limit is near in time; and a
+    joint that rests at its limit, or comes back from it, must not set out for it at a speed that it could not brake.
+    """
+    up = _brake(high - q, v, dt)
+    down = _brake(q - low, -v, dt)
+    return -down, up
+
+
+def _brake(gap: Array, v: Array, dt: float) -> Array:
+    """The greatest acceleration of joints that are `gap` before a limit and move towards it with v."""
+    inside = np.maximum(gap - BETA, 0.0)
+    stop = -(v**2) / (2 * inside + BETA)
+    # the speed that may be reached with the coming update; beyond the limit it leads back
+    most = np.where(gap > 0, np.sqrt(2 * BRAKE * inside), gap / RETURN)
+    keep = (most - v) / dt
+    heading = (v > 0) & (gap < np.maximum(MARGIN, AHEAD * v))
+    out = np.where(gap < MARGIN, keep, np.inf)
+    out = np.where(heading, stop, np.where(v > 0, np.inf, out))
+    return np.where(gap <= 0, np.minimum(out, keep), out)
+
+
+def _levels(tasks: Sequence[Task], sizes: tuple[int, ...], A: Array, b: Array) -> list[Level]:
+    """Rows of equal priority together; weights within a level."""
+    levels: list[Level] = []
+    ends = np.cumsum((0, *sizes))
+    begin = 0
+    for k, task in enumerate(tasks):
+        rows = slice(ends[k], ends[k + 1])
+        A[rows] *= task.weight
+        b[rows] *= task.weight
+        if k + 1 == len(tasks) or tasks[k + 1].priority != task.priority:
+            levels.append(Level(A[begin : ends[k + 1]], b[begin : ends[k + 1]]))
+            begin = ends[k + 1]
+    return levels
+
+
+def _felt(world: World) -> Array:
+    """Generalised forces (nv,) of what pushes from outside."""
+    out = np.zeros(world.model.nv)
+    dynamics = world.dynamics()
+    for body in np.flatnonzero(world.data.xfrc_applied.any(axis=1)):
+        jac, _, _ = dynamics.frame(int(body), world.data.xipos[body])
+        out += jac.T @ world.data.xfrc_applied[body]
+    return out

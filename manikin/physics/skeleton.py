@@ -1,0 +1,235 @@
+"""Skeleton: how the bones of one character answer to the accelerations of their active joints.
+
+Kim & Pollard 2011, sections 5.1 to 5.4. With qacc = T u + t0 for the accelerations u of the active joints, every bone
+acceleration is affine in u (Eq. 2), and so are the torques (Eq. 10). Free nodes of flesh are bodies of their own, so the
+skeleton's block of the world's inertia is all there is to differentiate; what flesh and contacts do enters as a force.
+
+A bone that stands on something is tied to it by a temporary joint: its contact points do not accelerate. One point leaves the
+root a ball joint, two a hinge, three or more nothing. Only so can the centre of gravity be controlled. The world's own
+contacts stay as they are, and if friction is not enough, it slips.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.compiled import kernel
+from manikin.physics.world import World
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# a contact nearer than this [m] bears
+BEARING = 0.0015
+# what it stands on lies below: the upward part of a contact's normal is at least this
+UPWARD = 0.5
+# points of the bearing bone that are looked at
+MOST_POINTS = 6
+# of the root's motions, those that contact points move by less than this share of the most are free
+STILL = 1e-3
+# gain [1/s^2] that pulls a closed loop together, critically damped
+CLOSING = 400.0
+
+
+class Answer(NamedTuple):
+    """qacc (n,) = T u + t0 over the skeleton's DOFs, torque (na,) = D u + torque0; bone: the one that stands, -1 for none."""
+
+    T: Array
+    t0: Array
+    D: Array
+    torque0: Array
+    bone: int
+
+
+class Stand(NamedTuple):
+    """Where a character stands: the bone that bears most, and its contact points (k, 3) [m]."""
+
+    bone: int
+    points: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """Numbers of DOFs, bodies, actuators and equalities of one character in its world."""
+
+    root: Ints  # passive DOFs
+    active: Ints  # DOFs of the active joints
+    address: Ints  # of the active joints in qpos
+    actuators: Ints
+    low: Array  # joint limits [rad]
+    high: Array
+    torque: Array  # torque limits [N m]
+    servo: Array  # gain [N m s] of the velocity servos; 0 where the actuator is a motor
+    bone_of: Ints  # (nbody,) the bone that a body belongs to, a node of flesh to the nearest one; -1 for others
+    loops: Ints  # equalities that close loops
+
+    @property
+    def dofs(self) -> Ints:
+        return np.concatenate([self.root, self.active])
+
+    def stand(self, world: World) -> Stand | None:
+        """The bone that bears most of what the character stands on; None in flight."""
+        bones, points, depth = self._bearing(world)
+        if not len(bones):
+            return None
+        load = np.bincount(bones, depth)
+        bone = int(load.argmax())
+        mine = bones == bone
+        deepest = np.argsort(-depth[mine], kind="stable")[:MOST_POINTS]
+        return Stand(bone, points[mine][deepest])
+
+    def touches(self, world: World) -> bool:
+        """Whether anything of the character touches anything else."""
+        return bool(len(self._contacts(world)[0]))
+
+    def _contacts(self, world: World) -> tuple[Ints, Ints, Array]:
+        """Near contacts (k,) with others: number, the bone, and the normal's upward part on it."""
+        model, data = world.model, world.data
+        if not data.ncon:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+        contact = data.contact
+        body = np.full((data.ncon, 2), 0)
+        geom, flex, vert = contact.geom, contact.flex, contact.vert
+        for side in range(2):
+            g, f, v = geom[:, side], flex[:, side], vert[:, side]
+            solid, soft = g >= 0, (f >= 0) & (v >= 0)
+            body[solid, side] = model.geom_bodyid[g[solid]]
+            if soft.any():
+                body[soft, side] = model.flex_vertbodyid[model.flex_vertadr[f[soft]] + v[soft]]
+        bone = self.bone_of[body]
+        near = (contact.dist < BEARING) & ((bone >= 0).sum(axis=1) == 1)
+        which = np.flatnonzero(near)
+        second = bone[which, 1] >= 0
+        # normals point from the first body to the second
+        up = np.where(second, 1.0, -1.0) * contact.frame[which, 2]
+        return which, np.where(second, bone[which, 1], bone[which, 0]), up
+
+    def _bearing(self, world: World) -> tuple[Ints, Array, Array]:
+        """Bones, points and depths [m] of contacts from below."""
+        which, bones, up = self._contacts(world)
+        below = up > UPWARD
+        which, contact = which[below], world.data.contact
+        return bones[below], contact.pos[which], BEARING - contact.dist[which]
+
+    def inertia(self, world: World) -> Array:
+        """The skeleton's block (n, n) of the inertia."""
+        model = world.model
+        place = np.full(model.nv, -1)
+        place[self.dofs] = np.arange(len(self.dofs))
+        return _block(world.data.M, model.M_rowadr, model.M_rownnz, model.M_colind, place, self.dofs)
+
+    def answer(self, world: World, stand: Stand | None, felt: Array | None = None) -> Answer:
+        """The affine maps at the present state. felt (nv,): generalised forces from outside that control knows of."""
+        nr, dofs = len(self.root), self.dofs
+        data = world.data
+        M = self.inertia(world)
+        h = data.qfrc_bias[dofs] - data.qfrc_passive[dofs]
+        if felt is not None:
+            h = h - felt[dofs]
+        if stand is None and not len(self.loops):
+            # contacts that do not bear from below
+            h = h - data.qfrc_constraint[dofs]
+        Mrr, Mra = M[:nr, :nr], M[:nr, nr:]
+        lever = np.zeros((0, len(dofs)))
+        if stand is None:
+            both = np.linalg.solve(Mrr, np.column_stack([Mra, h[:nr]]))
+            Tr, tr = -both[:, :-1], -both[:, -1]
+        else:
+            frames = [world.dynamics().frame(stand.bone, point) for point in stand.points]
+            lever = np.concatenate([jac[:3][:, dofs] for jac, _, _ in frames])
+            Tr, tr = _tied(lever, -np.concatenate([bias[:3] for _, _, bias in frames]), M, h, nr)
+        T, t0 = np.vstack([Tr, np.eye(len(self.active))]), np.concatenate([tr, np.zeros(len(self.active))])
+        force, force0 = M @ T, M @ t0 + h
+        D, torque0 = force[nr:], force0[nr:]
+        if len(lever) and np.abs(lever[:, nr:]).max() > 0:
+            # the standing bone is not the root: what the ground gives to it also turns the joints
+            given = np.linalg.pinv(lever[:, :nr].T, rcond=STILL)
+            D = D - lever[:, nr:].T @ (given @ force[:nr])
+            torque0 = torque0 - lever[:, nr:].T @ (given @ force0[:nr])
+        return Answer(T, t0, D, torque0, -1 if stand is None else stand.bone)
+
+    def closing(self, world: World) -> tuple[Array, Array]:
+        """Rows (k, na) and right-hand side (k,) that keep closed loops closed (Eq. 14), pulled together where they gape."""
+        model, dynamics = world.model, world.dynamics()
+        rows, wanted = [], []
+        for e in self.loops:
+            ends = []
+            for body, offset in ((model.eq_obj1id[e], model.eq_data[e, :3]), (model.eq_obj2id[e], model.eq_data[e, 3:6])):
+                point = dynamics.on_body(int(body), offset[None])
+                ends.append((point, *dynamics.frame(int(body), point)))
+            (p1, j1, v1, a1), (p2, j2, v2, a2) = ends
+            rows.append((j1 - j2)[:3][:, self.active])
+            drift = 2 * np.sqrt(CLOSING) * (v1 - v2)[:3] + CLOSING * (p1 - p2)
+            wanted.append(-(a1 - a2)[:3] - drift)
+        return np.concatenate(rows), np.concatenate(wanted)
+
+
+def _tied(lever: Array, wanted: Array, M: Array, h: Array, nr: int) -> tuple[Array, Array]:
+    """The root's acceleration with contact points that keep still as far as they can, and free where they leave it free."""
+    U, s, Vt = np.linalg.svd(lever[:, :nr])
+    rank = int((s > STILL * s[0]).sum())
+    inverse = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
+    A0, b0 = -inverse @ lever[:, nr:], inverse @ wanted
+    free = Vt[rank:].T
+    if not free.shape[1]:
+        return A0, b0
+    Mrr, Mra = M[:nr, :nr], M[:nr, nr:]
+    weigh = np.linalg.solve(free.T @ Mrr @ free, free.T)
+    return A0 - free @ (weigh @ (Mrr @ A0 + Mra)), b0 - free @ (weigh @ (Mrr @ b0 + h[:nr]))
+
+
+@kernel
+def _block(
+    M: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32], place: Ints, dofs: Ints
+) -> Array:  # fmt: skip
+    """Rows and columns `dofs` of a symmetric matrix whose lower half is sparse; place (nv,): where a DOF goes, or -1."""
+    n = dofs.shape[0]
+    out = np.zeros((n, n))
+    for i in range(n):
+        d = dofs[i]
+        for k in range(start[d], start[d] + count[d]):
+            j = place[column[k]]
+            if j >= 0:
+                out[i, j] = M[k]
+                out[j, i] = M[k]
+    return out
+
+
+def find_skeleton(
+    world: World, root_joints: tuple[str, ...], joints: tuple[str, ...], bodies: tuple[str, ...], nodes: dict[str, str]
+) -> Skeleton:  # fmt: skip
+    """Look a character up in its world. nodes: {node of flesh: the bone it is nearest to}."""
+    model = world.model
+    passive = [world.joint(j) for j in root_joints]
+    count = {mujoco.mjtJoint.mjJNT_FREE: 6, mujoco.mjtJoint.mjJNT_BALL: 3}
+    root = [int(model.jnt_dofadr[j]) + k for j in passive for k in range(count.get(mujoco.mjtJoint(int(model.jnt_type[j])), 1))]
+    numbers = np.array([world.joint(j) for j in joints])
+    trained = model.actuator_trnid[:, 0].tolist()
+    actuators = np.array([trained.index(j) for j in numbers], np.int64)
+    limited = model.jnt_limited[numbers].astype(bool)
+    bone_of = np.full(model.nbody, -1, np.int64)
+    for name in bodies:
+        bone_of[world.body(name)] = world.body(name)
+    for node, bone in nodes.items():
+        bone_of[world.body(node)] = world.body(bone)
+    mine = {world.body(b) for b in bodies}
+    loops = [
+        e for e in range(model.neq)
+        if model.eq_type[e] == mujoco.mjtEq.mjEQ_CONNECT and {int(model.eq_obj1id[e]), int(model.eq_obj2id[e])} <= mine
+    ]  # fmt: skip
+    forced = model.actuator_forcelimited[actuators].astype(bool)
+    return Skeleton(
+        root=np.array(root, np.int64),
+        active=model.jnt_dofadr[numbers].astype(np.int64),
+        address=model.jnt_qposadr[numbers].astype(np.int64),
+        actuators=actuators,
+        low=np.where(limited, model.jnt_range[numbers, 0], -np.inf),
+        high=np.where(limited, model.jnt_range[numbers, 1], np.inf),
+        torque=np.where(forced, model.actuator_forcerange[actuators, 1], np.inf),
+        servo=-model.actuator_biasprm[actuators, 2],
+        bone_of=bone_of,
+        loops=np.array(loops, np.int64),
+    )

@@ -1,0 +1,286 @@
+"""Direct control (Kim & Pollard 2011): the affine answer of a skeleton, limits, priorities, contact joints, formulations."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from manikin.controllers.direct import Direct, parabola
+from manikin.loop import Run
+from manikin.physics.world import Push, World
+from manikin.scenes.build import build_run
+from manikin.scenes.scene import parse_text
+from manikin.tasks.goals import Fixed, Path
+from manikin.tasks.task import Task, rows_of
+
+LAMP = """
+name = "test"
+controller = "direct"
+timestep = 0.001
+[control]
+rate = 200
+[character]
+model = "lamp"
+above = {above}
+[tasks.foot]
+measure = "orientation"
+of = "foot"
+frequency = 3.0
+goal = [0.0, 0.0, 0.0]
+active = false
+[tasks.head]
+measure = "point"
+of = "head"
+frequency = 3.0
+priority = 1
+active = false
+[tasks.cog]
+measure = "com"
+axes = ["x", "y", "z"]
+frequency = 2.0
+active = false
+[tasks.posture]
+measure = "posture"
+law = "hold"
+priority = 2
+"""
+
+
+def lamp(above: float = 0.0) -> Run:
+    return build_run(parse_text(LAMP.format(above=above), "test"), record=False)
+
+
+def task(run: Run, name: str) -> Task:
+    return next(t for t in run.tasks if t.name == name)
+
+
+def drag(run: Run, name: str, way: tuple[float, float, float]) -> None:
+    """Ask for a place so far from here."""
+    it = task(run, name)
+    it.aim_at(Fixed(it.measure.evaluate(run.world.dynamics()).value + np.array(way)))
+
+
+def stirred(above: float, seed: int) -> Run:
+    """In the air, turning and bending."""
+    run = lamp(above)
+    rng, world = np.random.default_rng(seed), run.world
+    world.data.qpos[7:] += 0.1 * rng.standard_normal(6)
+    world.data.qvel[:] = 0.5 * rng.standard_normal(12)
+    world.forward()
+    return run
+
+
+def controller(run: Run) -> Direct:
+    assert isinstance(run.controller, Direct)
+    return run.controller
+
+
+def forward(world: World, dofs: np.ndarray, torque: np.ndarray) -> np.ndarray:
+    """MuJoCo's accelerations under torques at joints, with actuators off."""
+    other = world.branch()
+    other.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
+    other.data.qfrc_applied[dofs] = torque
+    other.forward()
+    return other.data.qacc.copy()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_in_flight_the_answer_is_that_of_mujoco(seed):
+    run = stirred(1.0, seed)
+    skeleton = controller(run).skeletons[0]
+    answer = skeleton.answer(run.world, None)
+    u = 20 * np.random.default_rng(seed).standard_normal(6)
+    qacc = forward(run.world, skeleton.active, answer.D @ u + answer.torque0)
+    np.testing.assert_allclose(qacc[skeleton.active], u, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(qacc[skeleton.dofs], answer.T @ u + answer.t0, rtol=1e-7, atol=1e-7)
+
+
+def test_a_standing_bone_is_tied_to_the_ground():
+    run = lamp()
+    run.advance(50)
+    run.world.refresh()
+    skeleton = controller(run).skeletons[0]
+    stand = skeleton.stand(run.world)
+    assert stand is not None
+    assert stand.bone == run.world.body("foot")
+    assert len(stand.points) >= 3
+    answer = skeleton.answer(run.world, stand)
+    qacc = answer.T @ np.ones(6) + answer.t0
+    for point in stand.points:
+        jac, _, bias = run.world.dynamics().frame(stand.bone, point)
+        assert np.abs(jac[:3][:, skeleton.dofs] @ qacc + bias[:3]).max() < 1e-5
+    # and its torques hold it up: against gravity alone the joints stay
+    still = answer.torque0
+    assert np.abs(still).max() > 0.05
+
+
+@pytest.mark.parametrize("points", [1, 2])
+def test_fewer_points_leave_the_root_free_to_turn(points):
+    run = lamp()
+    run.advance(50)
+    run.world.refresh()
+    skeleton = controller(run).skeletons[0]
+    stand = skeleton.stand(run.world)
+    assert stand is not None
+    few = stand._replace(points=stand.points[:points])
+    answer = skeleton.answer(run.world, few)
+    # what the ground gives at the points does not work along the turns that they leave free
+    lever = np.concatenate([run.world.dynamics().frame(few.bone, p)[0][:3][:, skeleton.root] for p in few.points])
+    free = np.linalg.svd(lever)[2][{1: 3, 2: 5}[points] :]
+    M = skeleton.inertia(run.world)
+    data, dofs = run.world.data, skeleton.dofs
+    u = np.random.default_rng(0).standard_normal(6)
+    needed = (M @ (answer.T @ u + answer.t0) + data.qfrc_bias[dofs] - data.qfrc_passive[dofs])[:6]
+    assert np.abs(free @ needed).max() < 1e-9
+    assert np.abs(needed).max() > 1.0
+
+
+def test_without_contact_joints_the_centre_of_gravity_cannot_be_moved():
+    run = lamp()
+    run.advance(50)
+    run.world.refresh()
+    skeleton = controller(run).skeletons[0]
+    cog = task(run, "cog")
+    jacobian = rows_of([cog], run.world, 0.005).jacobian[:, skeleton.dofs]
+    tied = jacobian @ skeleton.answer(run.world, skeleton.stand(run.world)).T
+    loose = jacobian @ skeleton.answer(run.world, None).T
+    assert np.abs(loose).max() < 1e-12
+    assert np.abs(tied).max() > 0.05
+
+
+def test_dragging_the_centre_of_gravity_needs_contact_joints():
+    run = lamp()
+    run.advance(100)
+    foot = run.world.body("foot")
+    before = float(run.world.data.subtree_com[foot][2])
+    drag(run, "cog", (0.0, 0.0, -0.05))
+    run.advance(400)
+    assert run.world.data.subtree_com[foot][2] < before - 0.03
+    run = lamp()
+    run.advance(100)
+    controller(run).contact_joints = False
+    run.world.refresh()
+    drag(run, "cog", (0.0, 0.0, -0.05))
+    asked = controller(run).decide(run.world, [task(run, "cog")], 0.005)[0].acceleration
+    assert np.abs(asked).max() < 1e-6
+
+
+def test_the_root_is_never_driven():
+    run = lamp()
+    skeleton = controller(run).skeletons[0]
+    assert not set(run.world.model.actuator_trnid[:, 0]) & {run.world.joint("root")}
+    assert not set(skeleton.root) & set(skeleton.active)
+    drag(run, "head", (0.1, 0.1, 0.3))
+    for _ in range(60):
+        run.advance(5)
+        assert not run.world.data.qfrc_actuator[skeleton.root].any()
+        assert not run.world.data.qfrc_applied.any()
+
+
+def test_a_primary_orientation_is_unaffected_by_the_drag():
+    run = stirred(1.0, 3)
+    foot, head = task(run, "foot"), task(run, "head")
+    foot.active = True
+    drag(run, "head", (0.2, 0.1, 0.2))
+    direct, skeleton = controller(run), controller(run).skeletons[0]
+    jacobian = foot.measure.evaluate(run.world.dynamics()).jacobian[:, skeleton.dofs]
+    alone, both = (direct.decide(run.world, tasks, 0.005)[0] for tasks in ([foot], [foot, head]))
+    turn = [jacobian @ (d.answer.T @ d.acceleration + d.answer.t0) for d in (alone, both)]
+    assert np.abs(both.acceleration - alone.acceleration).max() > 1.0
+    np.testing.assert_allclose(turn[1], turn[0], atol=1e-6 * max(float(np.abs(turn[0]).max()), 1.0))
+
+
+def test_parabola_stops_a_joint_at_its_limit():
+    high, dt, q, v = 1.0, 0.005, 0.4, 6.0
+    top = q
+    for _ in range(400):
+        _, up = parabola(np.array([q]), np.array([v]), np.array([-1.0]), np.array([high]), dt)
+        a = min(200.0, float(up[0]))
+        q, v = q + v * dt + 0.5 * a * dt * dt, v + a * dt
+        top = max(top, q)
+    assert high - 0.01 < top < high + 1e-3
+
+
+def test_parabola_leads_back_from_beyond_and_is_symmetric():
+    q, v = np.array([1.02, -1.02, 0.0]), np.array([0.1, -0.1, 0.0])
+    down, up = parabola(q, v, np.full(3, -1.0), np.full(3, 1.0), 0.005)
+    assert up[0] < -100
+    assert down[1] == pytest.approx(-up[0])
+    assert np.isinf(up[2])
+    assert np.isinf(down[2])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_limits_hold_in_the_command_and_in_the_joints(seed):
+    """Random drags: Eq. 9 and 10 exactly in what is decided, and the joints stay in range."""
+    run = lamp()
+    run.advance(50)
+    rng, skeleton = np.random.default_rng(seed), controller(run).skeletons[0]
+    way = rng.standard_normal(3)
+    drag(run, "head", tuple(way / np.linalg.norm(way) * rng.uniform(0.1, 1.0)))
+    worst = 0.0
+    for _ in range(800):
+        run.advance(1)
+        decision = controller(run).last[0]
+        reached = decision.bounds.C @ decision.acceleration
+        assert (reached <= decision.bounds.high + decision.slack + 1e-6).all()
+        assert (reached >= decision.bounds.low - decision.slack - 1e-6).all()
+        if not decision.slack.any():
+            assert (np.abs(decision.torque) <= skeleton.torque * (1 + 1e-6)).all()
+        q = run.world.data.qpos[skeleton.address]
+        worst = max(worst, float(np.maximum(q - skeleton.high, skeleton.low - q).max()))
+    assert worst < 0.05
+
+
+@pytest.mark.parametrize("rate", [50, 200, 1000])
+def test_control_rates(rate):
+    run = build_run(parse_text(LAMP.format(above=0).replace("rate = 200", f"rate = {rate}"), "test"), record=False)
+    assert run.every == 1000 // rate
+    here = task(run, "head").measure.evaluate(run.world.dynamics()).value
+    task(run, "head").aim_at(Path(np.array([0.0, 0.5]), np.array([here, here + [0.02, 0.0, -0.08]]), run.world.time))
+    run.advance(1500)
+    assert task(run, "head").error < 0.01
+    assert run.world.data.xmat[run.world.body("foot")][8] > 0.999
+
+
+def residual(formulation: str) -> float:
+    """Speed of the joints half a second after a drag was let go, with no posture to hold them."""
+    run = lamp(1.5)
+    controller(run).formulation = formulation  # type: ignore[assignment]
+    run.world.model.opt.gravity[:] = 0.0
+    task(run, "posture").active = False
+    drag(run, "head", (0.1, 0.0, 0.1))
+    run.advance(80)
+    task(run, "head").active = False
+    run.advance(200)
+    return float(np.abs(run.world.data.qvel[controller(run).skeletons[0].active]).max())
+
+
+def test_velocity_comes_to_rest_and_acceleration_moves_on():
+    assert residual("velocity") < 0.02 * residual("acceleration")
+
+
+def test_torque_uses_the_least_torque():
+    def effort(formulation: str) -> float:
+        run = lamp()
+        run.advance(50)
+        run.world.refresh()
+        direct = controller(run)
+        direct.formulation = formulation  # type: ignore[assignment]
+        drag(run, "head", (0.05, 0.02, 0.05))
+        return float(np.linalg.norm(direct.decide(run.world, [task(run, "head")], 0.005)[0].torque))
+
+    assert effort("torque") < min(effort("acceleration"), effort("velocity"))
+
+
+def test_a_push_moves_the_joints_only_if_it_comes_unexpected():
+    def moved(compliant: bool, push: float) -> np.ndarray:
+        run = lamp()
+        controller(run).compliant = compliant
+        run.advance(100)
+        run.advance(60, [Push("head", np.array([0.0, push, 0.0]))])
+        return run.world.data.qpos[controller(run).skeletons[0].address].copy()
+
+    gives = np.abs(moved(True, 3.0) - moved(True, 0.0)).max()
+    stiff = np.abs(moved(False, 3.0) - moved(False, 0.0)).max()
+    assert gives > 0.004
+    assert stiff < 0.1 * gives
