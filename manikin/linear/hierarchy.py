@@ -13,6 +13,8 @@ import daqp
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin.compiled import kernel
+
 Array = NDArray[np.float64]
 
 # directions that a level moves by less than this share of its strongest one are left to it all the same: not handed down
@@ -51,6 +53,12 @@ def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array,
     x, N = np.zeros(n), np.eye(n)
     if first is not None and len(first.A):
         x, N = _exact(first)
+    if levels:
+        starts = np.cumsum([0, *(len(level.b) for level in levels)])
+        A, b = np.concatenate([level.A for level in levels]), np.concatenate([level.b for level in levels])
+        easy, found = _unlimited(A, b, starts, bounds.C, bounds.low, bounds.high, R, r, x, N)
+        if easy:
+            return Answer(found, np.zeros(len(bounds.C)))
     x, low, high, slack = _feasible(bounds, x, N)
     for level in levels:
         if N.shape[1] == 0:
@@ -60,6 +68,33 @@ def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array,
     if N.shape[1] and not levels:
         x = x + N @ _nearest(Level(np.zeros((0, n)), np.zeros(0)), bounds.C, low, high, R, r, x, N)
     return Answer(x, slack)
+
+
+@kernel
+def _unlimited(
+    A: Array, b: Array, starts: NDArray[np.int64], C: Array, low: Array, high: Array, R: Array, r: Array, x: Array, N: Array
+) -> tuple[bool, Array]:  # fmt: skip
+    """All levels without their bounds: the answer, as long as every level keeps them. The usual case, and a quick one."""
+    x = x.copy()
+    for k in range(starts.shape[0] - 1):
+        if N.shape[1] == 0:
+            break
+        rows, want = A[starts[k] : starts[k + 1]], b[starts[k] : starts[k + 1]]
+        AN, RN = np.dot(rows, N), np.dot(R, N)
+        H = np.dot(AN.T, AN) + np.dot(RN.T, RN)
+        f = np.dot(AN.T, want - np.dot(rows, x)) - np.dot(RN.T, np.dot(R, x) + r)
+        x += np.dot(N, np.linalg.solve(H, f))
+        reached = np.dot(C, x)
+        for i in range(C.shape[0]):
+            if reached[i] > high[i] + EXACT or reached[i] < low[i] - EXACT:
+                return False, x
+        if k + 2 < starts.shape[0]:
+            _, s, Vt = np.linalg.svd(AN, True)
+            rank = 0
+            for value in s:
+                rank += value > USED * max(s[0], 1e-300)
+            N = np.dot(N, np.ascontiguousarray(Vt[rank:].T))
+    return True, x
 
 
 def _exact(level: Level) -> tuple[Array, Array]:

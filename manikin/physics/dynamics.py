@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from manikin.physics.response import Response, Structure, standing, structure
 from manikin.physics.support import TRUSTED_FRICTION, Ground, Support
-from manikin.physics.survey import Survey, bias_accelerations, frame_rows, on_body, take
+from manikin.physics.survey import Survey, bias_accelerations, frame_rows, on_body, point_rows, take
 
 Array = NDArray[np.float64]
 
@@ -90,6 +90,13 @@ class Dynamics:
             self._cvel[body], self._cacc[body], jac, rate, bias,
         )  # fmt: skip
         return jac, rate, bias
+
+    def points(self, body: int, points: Array) -> tuple[Array, Array]:
+        """Jacobian (3 k, nv) and bias acceleration (3 k,) of world points (k, 3) that move with a body."""
+        return point_rows(
+            points, self._subtree_com[self._root[body]], self._last_dof[body], self._dof_parent, self._cdof,
+            self._cvel[body], self._cacc[body],
+        )  # fmt: skip
 
     def survey(self, survey: Survey) -> tuple[Array, Array, Array, Array]:
         """Values, rates, Jacobian rows and biases of all probes of a survey."""

@@ -10,6 +10,7 @@ contacts stay as they are, and if friction is not enough, it slips.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import mujoco
@@ -21,6 +22,7 @@ from manikin.physics.world import World
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
 
 # a contact nearer than this [m] bears
 BEARING = 0.0015
@@ -66,9 +68,16 @@ class Skeleton:
     bone_of: Ints  # (nbody,) the bone that a body belongs to, a node of flesh to the nearest one; -1 for others
     loops: Ints  # equalities that close loops
 
-    @property
+    @cached_property
     def dofs(self) -> Ints:
         return np.concatenate([self.root, self.active])
+
+    @cached_property
+    def _place(self) -> Ints:
+        """Where a DOF stands among these; -1 for others. DOFs of nodes come after those of bones."""
+        place = np.full(int(self.dofs.max()) + 1, -1)
+        place[self.dofs] = np.arange(len(self.dofs))
+        return place
 
     def stand(self, world: World) -> Stand | None:
         """The bone that bears most of what the character stands on; None in flight."""
@@ -91,21 +100,10 @@ class Skeleton:
         if not data.ncon:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
         contact = data.contact
-        body = np.full((data.ncon, 2), 0)
-        geom, flex, vert = contact.geom, contact.flex, contact.vert
-        for side in range(2):
-            g, f, v = geom[:, side], flex[:, side], vert[:, side]
-            solid, soft = g >= 0, (f >= 0) & (v >= 0)
-            body[solid, side] = model.geom_bodyid[g[solid]]
-            if soft.any():
-                body[soft, side] = model.flex_vertbodyid[model.flex_vertadr[f[soft]] + v[soft]]
-        bone = self.bone_of[body]
-        near = (contact.dist < BEARING) & ((bone >= 0).sum(axis=1) == 1)
-        which = np.flatnonzero(near)
-        second = bone[which, 1] >= 0
-        # normals point from the first body to the second
-        up = np.where(second, 1.0, -1.0) * contact.frame[which, 2]
-        return which, np.where(second, bone[which, 1], bone[which, 0]), up
+        return _near(
+            contact.geom, contact.flex, contact.vert, contact.dist, contact.frame, model.geom_bodyid,
+            model.flex_vertadr, model.flex_vertbodyid, self.bone_of,
+        )  # fmt: skip
 
     def _bearing(self, world: World) -> tuple[Ints, Array, Array]:
         """Bones, points and depths [m] of contacts from below."""
@@ -117,39 +115,22 @@ class Skeleton:
     def inertia(self, world: World) -> Array:
         """The skeleton's block (n, n) of the inertia."""
         model = world.model
-        place = np.full(model.nv, -1)
-        place[self.dofs] = np.arange(len(self.dofs))
-        return _block(world.data.M, model.M_rowadr, model.M_rownnz, model.M_colind, place, self.dofs)
+        return _block(world.data.M, model.M_rowadr, model.M_rownnz, model.M_colind, self._place, self.dofs)
 
     def answer(self, world: World, stand: Stand | None, felt: Array | None = None) -> Answer:
         """The affine maps at the present state. felt (nv,): generalised forces from outside that control knows of."""
-        nr, dofs = len(self.root), self.dofs
-        data = world.data
+        nr, dofs, data = len(self.root), self.dofs, world.data
         M = self.inertia(world)
         h = data.qfrc_bias[dofs] - data.qfrc_passive[dofs]
         if felt is not None:
-            h = h - felt[dofs]
-        if stand is None and not len(self.loops):
-            # contacts that do not bear from below
-            h = h - data.qfrc_constraint[dofs]
-        Mrr, Mra = M[:nr, :nr], M[:nr, nr:]
-        lever = np.zeros((0, len(dofs)))
+            h -= felt[dofs]
         if stand is None:
-            both = np.linalg.solve(Mrr, np.column_stack([Mra, h[:nr]]))
-            Tr, tr = -both[:, :-1], -both[:, -1]
-        else:
-            frames = [world.dynamics().frame(stand.bone, point) for point in stand.points]
-            lever = np.concatenate([jac[:3][:, dofs] for jac, _, _ in frames])
-            Tr, tr = _tied(lever, -np.concatenate([bias[:3] for _, _, bias in frames]), M, h, nr)
-        T, t0 = np.vstack([Tr, np.eye(len(self.active))]), np.concatenate([tr, np.zeros(len(self.active))])
-        force, force0 = M @ T, M @ t0 + h
-        D, torque0 = force[nr:], force0[nr:]
-        if len(lever) and np.abs(lever[:, nr:]).max() > 0:
-            # the standing bone is not the root: what the ground gives to it also turns the joints
-            given = np.linalg.pinv(lever[:, :nr].T, rcond=STILL)
-            D = D - lever[:, nr:].T @ (given @ force[:nr])
-            torque0 = torque0 - lever[:, nr:].T @ (given @ force0[:nr])
-        return Answer(T, t0, D, torque0, -1 if stand is None else stand.bone)
+            if not len(self.loops):
+                # contacts that do not bear from below
+                h -= data.qfrc_constraint[dofs]
+            return Answer(*_answer(M, h, nr, np.zeros((0, len(dofs))), np.zeros(0)), -1)
+        lever, bias = world.dynamics().points(stand.bone, stand.points)
+        return Answer(*_answer(M, h, nr, np.ascontiguousarray(lever[:, dofs]), -bias), stand.bone)
 
     def closing(self, world: World) -> tuple[Array, Array]:
         """Rows (k, na) and right-hand side (k,) that keep closed loops closed (Eq. 14), pulled together where they gape."""
@@ -167,25 +148,86 @@ class Skeleton:
         return np.concatenate(rows), np.concatenate(wanted)
 
 
-def _tied(lever: Array, wanted: Array, M: Array, h: Array, nr: int) -> tuple[Array, Array]:
-    """The root's acceleration with contact points that keep still as far as they can, and free where they leave it free."""
-    U, s, Vt = np.linalg.svd(lever[:, :nr])
-    rank = int((s > STILL * s[0]).sum())
-    inverse = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
-    A0, b0 = -inverse @ lever[:, nr:], inverse @ wanted
-    free = Vt[rank:].T
-    if not free.shape[1]:
-        return A0, b0
-    Mrr, Mra = M[:nr, :nr], M[:nr, nr:]
-    weigh = np.linalg.solve(free.T @ Mrr @ free, free.T)
-    return A0 - free @ (weigh @ (Mrr @ A0 + Mra)), b0 - free @ (weigh @ (Mrr @ b0 + h[:nr]))
+@kernel
+def _answer(M: Array, h: Array, nr: int, lever: Array, wanted: Array) -> tuple[Array, Array, Array, Array]:
+    """T, t0, D, torque0 of Answer. lever (3 k, n), wanted (3 k,): contact points that shall accelerate so, if any."""
+    n = M.shape[0]
+    na = n - nr
+    Mrr, Mra = np.ascontiguousarray(M[:nr, :nr]), np.ascontiguousarray(M[:nr, nr:])
+    T, t0 = np.zeros((n, na)), np.zeros(n)
+    for j in range(na):
+        T[nr + j, j] = 1.0
+    inverse = np.zeros((nr, 0))
+    if lever.shape[0] == 0:
+        T[:nr] = -np.linalg.solve(Mrr, Mra)
+        t0[:nr] = -np.linalg.solve(Mrr, h[:nr].copy())
+    else:
+        # the root's motions that the points resist, and those that they leave free
+        root, rest = np.ascontiguousarray(lever[:, :nr]), np.ascontiguousarray(lever[:, nr:])
+        U, s, Vt = np.linalg.svd(root, True)
+        rank = 0
+        for value in s:
+            rank += value > STILL * s[0]
+        scaled = np.ascontiguousarray(Vt[:rank].T)
+        for k in range(rank):
+            scaled[:, k] /= s[k]
+        inverse = np.dot(scaled, np.ascontiguousarray(U[:, :rank].T))
+        A0, b0 = -np.dot(inverse, rest), np.dot(inverse, wanted)
+        free = np.ascontiguousarray(Vt[rank:].T)
+        if free.shape[1] > 0:
+            freeT = np.ascontiguousarray(free.T)
+            weigh = np.linalg.solve(np.dot(np.dot(freeT, Mrr), free), freeT)
+            A0, b0 = (
+                A0 - np.dot(free, np.dot(weigh, np.dot(Mrr, A0) + Mra)),
+                b0 - np.dot(free, np.dot(weigh, np.dot(Mrr, b0) + h[:nr])),
+            )
+        T[:nr], t0[:nr] = A0, b0
+    force, force0 = np.dot(M, T), np.dot(M, t0) + h
+    D, torque0 = force[nr:].copy(), force0[nr:].copy()
+    if lever.shape[0] > 0:
+        # where the standing bone is not the root, what the ground gives to it also turns the joints
+        given = np.dot(np.ascontiguousarray(lever[:, nr:].T), np.ascontiguousarray(inverse.T))
+        D -= np.dot(given, np.ascontiguousarray(force[:nr]))
+        torque0 -= np.dot(given, force0[:nr])
+    return T, t0, D, torque0
+
+
+@kernel
+def _near(
+    geom: Ints32, flex: Ints32, vert: Ints32, dist: Array, frame: Array, geom_body: Ints32, vert_start: Ints32,
+    vert_body: Ints32, bone_of: Ints,
+) -> tuple[Ints, Ints, Array]:  # fmt: skip
+    """Contacts between one of the bones and something else: number, bone, and the normal's upward part on the bone."""
+    which, bones, up = np.empty(dist.shape[0], np.int64), np.empty(dist.shape[0], np.int64), np.empty(dist.shape[0])
+    found = 0
+    for c in range(dist.shape[0]):
+        if dist[c] >= BEARING:
+            continue
+        one, two = -1, -1
+        for side in range(2):
+            body = 0
+            if geom[c, side] >= 0:
+                body = geom_body[geom[c, side]]
+            elif flex[c, side] >= 0 and vert[c, side] >= 0:
+                body = vert_body[vert_start[flex[c, side]] + vert[c, side]]
+            if side == 0:
+                one = bone_of[body]
+            else:
+                two = bone_of[body]
+        if (one >= 0) == (two >= 0):
+            continue
+        # normals point from the first body to the second
+        which[found], bones[found] = c, max(one, two)
+        up[found] = frame[c, 2] if two >= 0 else -frame[c, 2]
+        found += 1
+    return which[:found], bones[:found], up[:found]
 
 
 @kernel
 def _block(
     M: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32], place: Ints, dofs: Ints
 ) -> Array:  # fmt: skip
-    """Rows and columns `dofs` of a symmetric matrix whose lower half is sparse; place (nv,): where a DOF goes, or -1."""
+    """Rows and columns `dofs` of a symmetric matrix whose lower half is sparse; place: where a DOF goes, or -1."""
     n = dofs.shape[0]
     out = np.zeros((n, n))
     for i in range(n):

@@ -125,6 +125,20 @@ def frame_rows(
 
 
 @kernel
+def point_rows(
+    points: Array, centre: Array, last_dof: int, dof_parent: Ints, cdof: Array, cvel: Array, cacc: Array
+) -> tuple[Array, Array]:  # fmt: skip
+    """Jacobian (3 k, nv) and bias acceleration (3 k,) of points (k, 3) that move with one body."""
+    k, n = points.shape[0], cdof.shape[0]
+    out, bias = np.empty((3 * k, n)), np.empty(3 * k)
+    jac6, rate6, bias6 = np.empty((6, n)), np.empty(6), np.empty(6)
+    for i in range(k):
+        frame_rows(points[i], centre, last_dof, dof_parent, cdof, cvel, cacc, jac6, rate6, bias6)
+        out[3 * i : 3 * i + 3], bias[3 * i : 3 * i + 3] = jac6[:3], bias6[:3]
+    return out, bias
+
+
+@kernel
 def _rotate(turn: Array, vector: Array, out: Array) -> None:
     for k in range(3):
         out[k] = turn[3 * k] * vector[0] + turn[3 * k + 1] * vector[1] + turn[3 * k + 2] * vector[2]
