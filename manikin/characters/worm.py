@@ -1,0 +1,54 @@
+"""The worm: a soft tube with seven bones that crawls in a plane (Kim & Pollard 2011, Figure 1)."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from manikin.characters.body_plan import Hinge, Y
+from manikin.characters.catalog import Character
+from manikin.characters.flesh import Bone, Plan
+from manikin.characters.lathe import ball, loft
+from manikin.characters.sdf import Mesh
+from manikin.characters.soft import soft
+
+LENGTH, RADIUS = 0.62, 0.042
+BONES, RINGS = 7, 11
+
+
+@lru_cache(maxsize=1)
+def worm_plan() -> Plan:
+    """Lies along x, head in front; its belly touches z = 0."""
+    reach = LENGTH / 2 - 0.025
+    ends = np.linspace(-reach, reach, BONES + 1)
+    middle = BONES // 2
+    # the root is the middle bone; both halves hang on it, each bone from its end nearer to the middle
+    bones = [Bone("middle", None, (ends[middle], 0.0, RADIUS), (ends[middle + 1], 0.0, RADIUS))]
+    for k in range(1, middle + 1):
+        for side, near, far in (("front", middle + k, middle + k + 1), ("back", middle - k + 1, middle - k)):
+            parent = f"{side}_{k - 1}" if k > 1 else "middle"
+            # a positive angle lifts the far end
+            bend = Hinge("bend", (0.0, -1.0, 0.0) if side == "front" else Y, -70, 70, 6)
+            bones.append(Bone(f"{side}_{k}", parent, (ends[near], 0.0, RADIUS), (ends[far], 0.0, RADIUS), (bend,)))
+    eyes = [ball([0.272, side * 0.021, RADIUS + 0.031], 0.0095) for side in (1.0, -1.0)]
+    last = f"front_{middle}"
+    return Plan(
+        "worm", tuple(bones), _surface(), (0.044, 0.05, 0.05), "planar", ("rose",), density=800.0,
+        centre=(0.022, 0.0, RADIUS), details=tuple((last, "dark", eye) for eye in eyes),
+        sites=(("head", last, (LENGTH / 2, 0.0, RADIUS)), ("tail", f"back_{middle}", (-LENGTH / 2, 0.0, RADIUS))),
+    )  # fmt: skip
+
+
+def _surface() -> Mesh:
+    """A tube with gentle rings, round ends, and a tail that is a little thinner."""
+    t = np.linspace(0.0, 1.0, 62)
+    x = -LENGTH / 2 * np.cos(np.pi * t)
+    round_end = np.sqrt(np.clip(1 - np.clip((np.abs(x) - LENGTH / 2 + 0.05) / 0.05, 0, 1) ** 2, 0, 1))
+    taper = 0.88 + 0.12 * np.clip((x + LENGTH / 2) / 0.3, 0, 1)
+    ripple = 1.0 + 0.025 * np.cos(2 * np.pi * RINGS * (x / LENGTH))
+    radius = RADIUS * round_end * taper * ripple
+    return loft(np.stack([x, 0 * x, np.full_like(x, RADIUS)], axis=1), radius, radius, around=28)
+
+
+def worm(strength: float = 1.0, prefix: str = "", at: tuple[float, float, float] = (0, 0, 0), facing: float = 0.0) -> Character:
+    """Build the worm. strength: scales every torque limit. at: where its middle lies [m]; facing: turn about z [rad]."""
+    return soft(worm_plan(), strength, prefix, at, facing)
