@@ -10,6 +10,8 @@ from manikin.characters.flesh import Bone, Plan
 from manikin.characters.lathe import vertex_normals
 from manikin.characters.sdf import Mesh
 from manikin.characters.soft import soft
+from manikin.characters.sweep import tube
+from manikin.characters.tets import Tets
 
 RING, TUBE = 0.17, 0.062
 BONES = 10
@@ -28,9 +30,15 @@ def donut_plan() -> Plan:
     ]
     surface, side = _surface(height)
     return Plan(
-        "donut", tuple(bones), surface, 0.066, "planar", ("dough", "icing"), density=350.0, centre=(0.0, 0.0, height),
-        young=1.2e5, loop=(f"ring_{BONES - 1}", "ring_0"), paint=side,
+        "donut", tuple(bones), surface, _coarse(height), "planar", ("dough", "icing"), density=350.0,
+        young=2e5, margin=0.0, loop=(f"ring_{BONES - 1}", "ring_0"), paint=side,
     )  # fmt: skip
+
+
+def _coarse(height: float) -> Tets:
+    turn = -np.pi / 2 + 2 * np.pi * np.arange(2 * 2 * BONES + 1) / (2 * 2 * BONES)
+    out = np.stack([np.cos(turn), 0 * turn, np.sin(turn)], axis=1)
+    return tube(RING * out + [0.0, 0.0, height], TUBE * out, np.tile([0.0, TUBE, 0.0], (len(turn), 1)), closed=True)
 
 
 def _surface(height: float) -> tuple[Mesh, np.ndarray]:

@@ -3,6 +3,7 @@
 from functools import lru_cache
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
 
 from manikin.characters.body_plan import Hinge, Y
 from manikin.characters.catalog import Character
@@ -10,6 +11,8 @@ from manikin.characters.flesh import Bone, Plan
 from manikin.characters.lathe import ball, loft, vertex_normals
 from manikin.characters.sdf import Mesh
 from manikin.characters.soft import soft
+from manikin.characters.sweep import tube
+from manikin.characters.tets import Tets
 
 # its back points along y, so that it bends up and down as it lies; half thickness of the trunk [m]
 THICKNESS = 0.046
@@ -49,15 +52,19 @@ def fish_plan() -> Plan:
         eyes.append(("head", "dark", ball([0.1885, 0.0, THICKNESS + side * 0.0345], 0.0062)))
     middle = surface.vertices[surface.faces].mean(axis=1)
     return Plan(
-        "fish", bones, surface, (0.05, 0.05, 0.05), "planar", ("sea", "coral"), density=800.0,
-        centre=(0.0, 0.0, THICKNESS), paint=(middle[:, 0] < -0.155).astype(np.int64), details=tuple(eyes),
+        "fish", bones, surface, _coarse(), "planar", ("sea", "coral"), density=800.0,
+        paint=(middle[:, 0] < -0.155).astype(np.int64), details=tuple(eyes),
         sites=(("nose", "head", (0.248, 0.0, THICKNESS)), ("fin", "tail", (-0.265, 0.0, THICKNESS))),
     )  # fmt: skip
 
 
-def _surface() -> Mesh:
-    from scipy.interpolate import PchipInterpolator
+def _coarse() -> Tets:
+    x = np.linspace(_OUTLINE[0, 0] + 0.012, _OUTLINE[-1, 0] - 0.012, 2 * 15 + 1)
+    tall, thick = (PchipInterpolator(_OUTLINE[:, 0], _OUTLINE[:, k])(x)[:, None] for k in (1, 2))
+    return tube(np.stack([x, 0 * x, 0 * x + THICKNESS], axis=1), tall * [0, 1, 0], thick * [0, 0, 1])
 
+
+def _surface() -> Mesh:
     count = 60
     share = 0.5 - 0.5 * np.cos(np.pi * np.linspace(0.0, 1.0, count))
     x = _OUTLINE[0, 0] + (_OUTLINE[-1, 0] - _OUTLINE[0, 0]) * (0.5 * share + 0.5 * np.linspace(0.0, 1.0, count))

@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 
 from manikin.characters.body_plan import Hinge
 from manikin.characters.sdf import Mesh
-from manikin.characters.tets import Embedding, Tets, embed, moments, surround, volumes
+from manikin.characters.tets import Embedding, Tets, embed, fitted, moments, surround, volumes
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 # time step [s] that soft characters are made for; servos are scaled to it
 TIMESTEP = 0.0025
 # Sparse Newton is wrong on some meshes that hang on bones; conjugate gradients are right.
-OPTIONS = {"integrator": "discrete", "solver": "CG", "iterations": "50", "tolerance": "1e-5"}
+OPTIONS = {"integrator": "discrete", "solver": "CG", "iterations": "100", "tolerance": "1e-6"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,21 +35,22 @@ class Bone:
     start: tuple[float, float, float]
     end: tuple[float, float, float]
     hinges: tuple[Hinge, ...] = ()
+    radius: float = 0.0  # [m] how thick it is when nodes look for the nearest bone
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
     """All that makes a soft character, in its rest pose: z up, the ground where `at` will be.
 
-    root: "free", or "planar" (slides along x and z, turn about y). spacing [m]: of the lattice, one number or one per axis;
-    centre: a point of it. bone_share: part of the mass that lies along the bones. loop: two bones, the end of the first of
+    root: "free", or "planar" (slides along x and z, turn about y). coarse: a mesh made by hand (see sweep.py), or the spacing
+    [m] of a lattice, one number or one per axis, with a cube's middle at `centre`. bone_share: part of the mass that lies along the bones. loop: two bones, the end of the first of
     which is held at the start of the second. paint: index into `materials` for each face.
     """
 
     model: str
     bones: tuple[Bone, ...]
     surface: Mesh
-    spacing: float | tuple[float, float, float]
+    coarse: Tets | float | tuple[float, float, float]
     root: Literal["free", "planar"]
     materials: tuple[str, ...]
     density: float = 700.0  # [kg/m^3]
@@ -58,6 +59,7 @@ class Plan:
     poisson: float = 0.3
     damping: float = 0.01  # [s]
     bone_share: float = 0.2
+    margin: float = -0.002  # [m] how far the coarse mesh may sink in, since it stands out around the fine surface
     loop: tuple[str, str] | None = None
     paint: Ints | None = None
     details: tuple[tuple[str, str, Mesh], ...] = ()  # (bone, material, surface in the rest pose): eyes and the like
@@ -94,8 +96,11 @@ class Flesh:
 @lru_cache(maxsize=16)
 def flesh_of(plan: Plan) -> Flesh:
     """Mesh, attachment and masses for a plan. Raises ValueError where the lattice does not suit the surface."""
-    tets = surround(plan.surface, plan.spacing, plan.centre)
-    distance = np.stack([_to_segment(tets.nodes, b.start, b.end) for b in plan.bones], axis=1)
+    if isinstance(plan.coarse, Tets):
+        tets = fitted(plan.coarse, plan.surface)
+    else:
+        tets = surround(plan.surface, plan.coarse, plan.centre)
+    distance = np.stack([_to_segment(tets.nodes, b.start, b.end) - b.radius for b in plan.bones], axis=1)
     nearest = distance.argmin(axis=1).astype(np.int64)
     bone = _attached(plan, tets, nearest)
     points = np.concatenate([np.linspace(b.start, b.end, 3) for b in plan.bones])

@@ -17,9 +17,8 @@ Array = NDArray[np.float64]
 SERVO = 1.0
 # skin of the coarse mesh [m]
 RADIUS = 0.001
-# Contact of the coarse mesh. It stands out a little around the fine surface, so it may sink in by -margin [m]; stiffness and
-# damping, by mass, stop a fall from 0.3 m within the 5 mm that the fine surface may sink in.
-_TOUCH = {"solref": "-40000 -500", "solimp": "0.99 0.999 0.001 0.5 2", "margin": -0.002}
+# Contact: stiffness and damping, by mass, that stop a fall from 0.3 m within the 5 mm that the fine surface may sink in.
+_TOUCH = {"solref": "-40000 -500", "solimp": "0.99 0.999 0.001 0.5 2"}
 _CLOSED = {"solref": "0.005 1", "solimp": "0.99 0.999 0.001 0.5 2"}
 
 
@@ -199,7 +198,7 @@ def _flesh(
     # its friction is nothing: the larger of two counts, so what it lies on decides
     child(
         flex, "contact", selfcollide="none", condim=3, friction=[0.0, 0.005, 0.0001],
-        contype=CHARACTERS, conaffinity=GROUND | PROPS, **_TOUCH,
+        contype=CHARACTERS, conaffinity=GROUND | PROPS, margin=plan.margin, **_TOUCH,
     )  # fmt: skip
     return nodes, flex, _skins(plan, flesh, prefix, owners, placed, turn, at)
 
@@ -228,7 +227,7 @@ def _skins(plan: Plan, flesh: Flesh, prefix: str, owners: list[str], placed: Arr
                 fixed = owner in starts
                 child(
                     skin, "bone", body=owner, bindpos=starts[owner] if fixed else placed[mine[0]],
-                    bindquat=turn if fixed else [1, 0, 0, 0], vertid=ids, vertweight=digits(share[ids]),
+                    bindquat=turn if fixed else [1, 0, 0, 0], vertid=ids, vertweight=digits(np.asarray(share[ids], float)),
                 )  # fmt: skip
         out.append(skin)
     return out

@@ -66,10 +66,21 @@ def surround(surface: Mesh, spacing: ArrayLike, centre: ArrayLike = (0.0, 0.0, 0
     nodes, elements = _lattice(surface, step, np.asarray(centre, float))
     nodes, elements = _warped(nodes, elements, depth, surface.vertices)
     nodes = _evened(nodes, elements, depth)
-    nodes = _rounder(nodes, elements, Tets(nodes, elements).boundary(), rounds=30)
-    tets = _enclosing(_tidy(nodes, elements), surface)
+    nodes = _rounder(nodes, elements, Tets(nodes, elements).boundary(), wanted=0.35, rounds=30)
+    return _sound(_enclosing(_tidy(nodes, elements), surface))
+
+
+def fitted(tets: Tets, surface: Mesh) -> Tets:
+    """A mesh made by hand, its outer nodes moved to the surface and then out until it holds all of it."""
+    depth, rim = _Depth(surface), np.unique(tets.boundary())
+    nodes = tets.nodes.copy()
+    nodes[rim] = depth.onto(nodes[rim])
+    return _sound(_enclosing(Tets(nodes, tets.elements), surface))
+
+
+def _sound(tets: Tets) -> Tets:
     if tets.shape_quality().min() < 0.05:
-        raise ValueError("the lattice does not fit the surface (a tetrahedron is flat or inside out): change its spacing")
+        raise ValueError("the mesh does not fit the surface (a tetrahedron is flat or inside out): change its spacing")
     return tets
 
 
@@ -119,10 +130,11 @@ def _lattice(surface: Mesh, step: Array, centre: Array) -> tuple[Array, Ints]:
     unique, numbers = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
     nodes = centre + 0.5 * step * unique
     elements = numbers.reshape(-1, 4)
-    return nodes, _positive(nodes, elements)
+    return nodes, oriented(nodes, elements)
 
 
-def _positive(nodes: Array, elements: Ints) -> Ints:
+def oriented(nodes: Array, elements: Ints) -> Ints:
+    """The same tetrahedra, each numbered so that its volume is positive."""
     wrong = volumes(nodes, elements) < 0
     out = elements.copy()
     out[wrong, 0], out[wrong, 1] = elements[wrong, 1], elements[wrong, 0]
@@ -249,7 +261,7 @@ def embed(points: Array, tets: Tets) -> Embedding:
     weights = np.concatenate([1.0 - local.sum(axis=2, keepdims=True), local], axis=2)
     best = weights.min(axis=2).argmax(axis=1)
     row = np.arange(len(points))
-    chosen = near[row, best]
+    chosen = np.asarray(near)[row, best]
     return Embedding(chosen, tets.elements[chosen], weights[row, best])
 
 
@@ -259,10 +271,13 @@ def _enclosing(tets: Tets, surface: Mesh) -> Tets:
     nodes = shell.pushed(tets.nodes.copy())
     for _ in range(8):
         try:
-            nodes = shell.pushed(shell.drawn_in(nodes), rounds=40)
+            tighter = shell.pushed(shell.drawn_in(nodes), rounds=40)
         except ValueError:
             # drawn in too far somewhere: the last good one stays
             break
+        if Tets(tighter, tets.elements).shape_quality().min() < 0.12:
+            break
+        nodes = tighter
     return Tets(nodes, tets.elements)
 
 
@@ -312,7 +327,7 @@ class _Shell:
         return face, weight, ((points - corners[face, 0]) * normal[face]).sum(axis=1)
 
 
-def _rounder(nodes: Array, elements: Ints, faces: Ints, wanted: float = 0.35, rounds: int = 3) -> Array:
+def _rounder(nodes: Array, elements: Ints, faces: Ints, wanted: float = 0.12, rounds: int = 3) -> Array:
     """Flat tetrahedra made rounder: each of their nodes moves off the face across, those of the outer faces never inwards."""
     across = np.array([[1, 3, 2], [0, 2, 3], [0, 3, 1], [0, 1, 2]])
     for _ in range(rounds):
@@ -363,7 +378,7 @@ def _nearest_face(points: Array, corners: Array) -> tuple[Ints, Array]:
     foot = np.einsum("pkc,pkci->pki", weight, corners[near])
     best = np.linalg.norm(points[:, None] - foot, axis=2).argmin(axis=1)
     row = np.arange(len(points))
-    return near[row, best], weight[row, best]
+    return np.asarray(near)[row, best], weight[row, best]
 
 
 # --- mass

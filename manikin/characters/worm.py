@@ -10,6 +10,8 @@ from manikin.characters.flesh import Bone, Plan
 from manikin.characters.lathe import ball, loft
 from manikin.characters.sdf import Mesh
 from manikin.characters.soft import soft
+from manikin.characters.sweep import tube
+from manikin.characters.tets import Tets
 
 LENGTH, RADIUS = 0.62, 0.042
 BONES, RINGS = 7, 11
@@ -32,10 +34,16 @@ def worm_plan() -> Plan:
     eyes = [ball([0.272, side * 0.021, RADIUS + 0.031], 0.0095) for side in (1.0, -1.0)]
     last = f"front_{middle}"
     return Plan(
-        "worm", tuple(bones), _surface(), (0.044, 0.05, 0.05), "planar", ("rose",), density=800.0,
-        centre=(0.022, 0.0, RADIUS), details=tuple((last, "dark", eye) for eye in eyes),
+        "worm", tuple(bones), _surface(), _coarse(), "planar", ("rose",), density=800.0, margin=-0.0005,
+        details=tuple((last, "dark", eye) for eye in eyes),
         sites=(("head", last, (LENGTH / 2, 0.0, RADIUS)), ("tail", f"back_{middle}", (-LENGTH / 2, 0.0, RADIUS))),
     )  # fmt: skip
+
+
+def _coarse() -> Tets:
+    x = np.linspace(-LENGTH / 2 + 0.012, LENGTH / 2 - 0.012, 2 * 15 + 1)
+    size = np.full((len(x), 1), RADIUS)
+    return tube(np.stack([x, 0 * x, 0 * x + RADIUS], axis=1), size * [0, 1, 0], size * [0, 0, 1])
 
 
 def _surface() -> Mesh:

@@ -7,19 +7,35 @@ from numpy.typing import NDArray
 from manikin.physics.state import Contact
 
 Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 def contact_list(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Contact, ...]:
     """All present contacts with the force on the second body."""
     out = []
     force = contact_forces(model, data)
+    pairs = contact_bodies(model, data)
     for k in range(data.ncon):
-        contact = data.contact[k]
-        bodies = tuple(
-            mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, model.geom_bodyid[g]) or "world" for g in contact.geom
-        )
-        out.append(Contact((bodies[0], bodies[1]), contact.pos.copy(), force[k]))
+        one, two = (mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, b) or "world" for b in pairs[k].tolist())
+        out.append(Contact((one, two), data.contact[k].pos.copy(), force[k]))
     return tuple(out)
+
+
+def contact_bodies(model: mujoco.MjModel, data: mujoco.MjData) -> Ints:
+    """The two bodies (ncon, 2) of each present contact. Flesh touches with the node that is nearest to the contact."""
+    geoms = data.contact.geom
+    bodies: Ints = np.where(geoms >= 0, model.geom_bodyid[geoms], 0).astype(np.int64)
+    for k, side in np.argwhere(geoms < 0).tolist():
+        contact = data.contact[k]
+        flex, node, element = int(contact.flex[side]), int(contact.vert[side]), int(contact.elem[side])
+        first = int(model.flex_vertadr[flex])
+        if node < 0:
+            corners = int(model.flex_dim[flex]) + 1
+            start = int(model.flex_elemdataadr[flex]) + element * corners
+            nodes = model.flex_elem[start : start + corners]
+            node = int(nodes[np.linalg.norm(data.flexvert_xpos[first + nodes] - contact.pos, axis=1).argmin()])
+        bodies[k, side] = model.flex_vertbodyid[first + node]
+    return bodies
 
 
 def contact_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
@@ -61,7 +77,7 @@ def body_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     """Net force (nbody, 3) on each body from contacts plus active welds to the world."""
     out = np.zeros((model.nbody, 3))
     if data.ncon:
-        pairs, force = model.geom_bodyid[data.contact.geom], contact_forces(model, data)
+        pairs, force = contact_bodies(model, data), contact_forces(model, data)
         np.subtract.at(out, pairs[:, 0], force)
         np.add.at(out, pairs[:, 1], force)
     if data.ne:
