@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from manikin.physics.state import Contact
 
 Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
+Ints = NDArray[np.int32]
 
 
 def contact_list(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Contact, ...]:
@@ -24,7 +24,7 @@ def contact_list(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Contact, .
 def contact_bodies(model: mujoco.MjModel, data: mujoco.MjData) -> Ints:
     """The two bodies (ncon, 2) of each present contact. Flesh touches with the node that is nearest to the contact."""
     geoms = data.contact.geom
-    bodies: Ints = np.where(geoms >= 0, model.geom_bodyid[geoms], 0).astype(np.int64)
+    bodies: Ints = np.where(geoms >= 0, model.geom_bodyid[geoms], 0).astype(np.int32)
     for k, side in np.argwhere(geoms < 0).tolist():
         contact = data.contact[k]
         flex, node, element = int(contact.flex[side]), int(contact.vert[side]), int(contact.elem[side])
