@@ -7,14 +7,14 @@ import numpy as np
 from manikin.characters.body_plan import Hinge, Y
 from manikin.characters.catalog import Character
 from manikin.characters.flesh import Bone, Plan
-from manikin.characters.lathe import vertex_normals
+from manikin.characters.lathe import rod, vertex_normals
 from manikin.characters.sdf import Mesh
 from manikin.characters.soft import soft
 from manikin.characters.sweep import tube
 from manikin.characters.tets import Tets
 
 RING, TUBE = 0.17, 0.062
-BONES = 10
+BONES = 8
 
 
 @lru_cache(maxsize=1)
@@ -32,7 +32,28 @@ def donut_plan() -> Plan:
     return Plan(
         "donut", tuple(bones), surface, _coarse(height), "planar", ("dough", "icing"), density=350.0,
         young=2e5, margin=0.0, loop=(f"ring_{BONES - 1}", "ring_0"), paint=side,
+        details=_sprinkles(height),
     )  # fmt: skip
+
+
+def _sprinkles(height: float) -> tuple[tuple[str, str, Mesh], ...]:
+    """Sugar on the icing, a few on each bone, scattered by the golden ratio."""
+    out = []
+    golden = 0.5 * (np.sqrt(5.0) - 1.0)
+    for bone in range(BONES):
+        for k, colour in enumerate(("white", "sea", "brass")):
+            number = 3 * bone + k
+            turn = -np.pi / 2 + 2 * np.pi * (bone - 0.35 + 0.35 * k) / BONES
+            flank = np.pi / 2 + 1.3 * (golden * number % 1.0 - 0.5)
+            away = np.array([np.cos(turn), 0.0, np.sin(turn)])
+            normal = np.cos(flank) * away + np.sin(flank) * np.array([0.0, 1.0, 0.0])
+            place = RING * away + [0.0, 0.0, height] + 1.01 * TUBE * normal
+            first = np.cross(normal, away + 0.3)
+            first /= np.linalg.norm(first)
+            spin = 2 * np.pi * (golden * 7 * number % 1.0)
+            along = np.cos(spin) * first + np.sin(spin) * np.cross(normal, first)
+            out.append((f"ring_{bone}", colour, rod(place - 0.009 * along, place + 0.009 * along, 0.0034)))
+    return tuple(out)
 
 
 def _coarse(height: float) -> Tets:
@@ -59,7 +80,7 @@ def _surface(height: float) -> tuple[Mesh, np.ndarray]:
     both = ((np.arange(around)[:, None] + 1) % around * across + (np.arange(across) + 1) % across).ravel()
     faces = np.concatenate([np.stack([here, both, ahead], axis=1), np.stack([here, right, both], axis=1)]).astype(np.int32)
     column = np.tile(np.tile(np.arange(across), around), 2)
-    iced = ((column >= 1) & (column < across // 2 - 1)).astype(np.int64)
+    iced = ((column >= 2) & (column < across // 2 - 2)).astype(np.int64)
     return Mesh(points, faces, vertex_normals(points, faces)), iced
 
 

@@ -48,8 +48,8 @@ def fish_plan() -> Plan:
     surface = _surface()
     eyes = []
     for side in (1.0, -1.0):
-        eyes.append(("head", "white", ball([0.186, 0.0, THICKNESS + side * 0.0285], 0.0105)))
-        eyes.append(("head", "dark", ball([0.1885, 0.0, THICKNESS + side * 0.0345], 0.0062)))
+        eyes.append(("head", "white", ball([0.184, 0.0, THICKNESS + side * 0.0285], 0.0135)))
+        eyes.append(("head", "dark", ball([0.187, 0.0, THICKNESS + side * 0.0365], 0.0078)))
     middle = surface.vertices[surface.faces].mean(axis=1)
     return Plan(
         "fish", bones, surface, _coarse(), "planar", ("sea", "coral"), density=800.0,

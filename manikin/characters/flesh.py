@@ -5,7 +5,7 @@ the others are bodies of their own with three slides. Mass, centre and inertia a
 surface, lumped onto nodes and bones; the surface follows its tetrahedra by barycentric weights.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -107,6 +107,7 @@ def flesh_of(plan: Plan) -> Flesh:
     length = np.array([np.linalg.norm(np.subtract(b.end, b.start)) for b in plan.bones])
     mass, bone_mass = _masses(plan, tets, points, length)
     place = embed(plan.surface.vertices, tets)
+    place = replace(place, weights=np.maximum(place.weights, 0.0))
     return Flesh(tets, plan.surface, place, bone, nearest, mass, points, bone_mass)
 
 

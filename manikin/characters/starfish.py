@@ -80,7 +80,7 @@ def _coarse() -> Tets:
     return sweep.mesh()
 
 
-_AROUND, _RINGS = 110, 17
+_AROUND, _RINGS = 150, 13
 
 
 def _outline(turn: np.ndarray) -> np.ndarray:
@@ -89,8 +89,10 @@ def _outline(turn: np.ndarray) -> np.ndarray:
     for a in 2 * np.pi * np.arange(ARMS) / ARMS:
         out = np.array([np.cos(a), np.sin(a), 0.0])
         shape = shape.join(sdf.cone(0.05 * out, (REACH - TIP) * out, 0.062, TIP), 0.05)
+    # all arms and both their sides alike: measure from the nearest arm
+    off = np.abs((turn + np.pi / ARMS) % (2 * np.pi / ARMS) - np.pi / ARMS)
     low, high = np.zeros(len(turn)), np.full(len(turn), 1.2 * REACH)
-    ray = np.stack([np.cos(turn), np.sin(turn), 0 * turn], axis=1)
+    ray = np.stack([np.cos(off), np.sin(off), 0 * off], axis=1)
     for _ in range(40):
         middle = 0.5 * (low + high)
         inside = shape.distance(middle[:, None] * ray) < 0

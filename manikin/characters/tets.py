@@ -6,6 +6,7 @@ out until every vertex of the surface lies inside a tetrahedron: its four baryce
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +18,8 @@ from manikin.characters.sdf import Mesh
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# how far inside a vertex must lie, as a barycentric weight
-INSIDE = 1e-6
+# how far outside a vertex may lie, as a barycentric weight: one on a face has a weight of zero, give or take
+INSIDE = -1e-12
 # how far outside, likewise, a vertex may lie before the mesh is widened rather than pushed out
 FAR = 0.3
 
@@ -75,6 +76,7 @@ def fitted(tets: Tets, surface: Mesh) -> Tets:
     depth, rim = _Depth(surface), np.unique(tets.boundary())
     nodes = tets.nodes.copy()
     nodes[rim] = depth.onto(nodes[rim])
+    nodes = _Shell(tets, surface).even(nodes)
     return _sound(_enclosing(Tets(nodes, tets.elements), surface))
 
 
@@ -268,7 +270,7 @@ def embed(points: Array, tets: Tets) -> Embedding:
 def _enclosing(tets: Tets, surface: Mesh) -> Tets:
     """Outer faces pushed out until no vertex of the surface is outside, then drawn in as far as that allows."""
     shell = _Shell(tets, surface)
-    nodes = shell.pushed(tets.nodes.copy())
+    nodes = shell.pushed(shell.even(tets.nodes))
     for _ in range(8):
         try:
             tighter = shell.pushed(shell.drawn_in(nodes), rounds=40)
@@ -281,12 +283,25 @@ def _enclosing(tets: Tets, surface: Mesh) -> Tets:
     return Tets(nodes, tets.elements)
 
 
+_MIRROR = np.array([1.0, -1.0, 1.0])
+
+
 @dataclass(frozen=True)
 class _Shell:
     """The outer faces of a mesh and the surface that they shall hold."""
 
     tets: Tets
     surface: Mesh
+
+    @cached_property
+    def partner(self) -> Ints | None:
+        """The node on the other side of the plane y = 0 of each node; None when the mesh is not its own mirror image."""
+        distance, partner = cKDTree(self.tets.nodes).query(self.tets.nodes * _MIRROR)
+        return np.asarray(partner, np.int64) if distance.max() < 1e-6 else None
+
+    def even(self, nodes: Array) -> Array:
+        """A mesh that began as its own mirror image stays one."""
+        return nodes if self.partner is None else 0.5 * (nodes + nodes[self.partner] * _MIRROR)
 
     def pushed(self, nodes: Array, rounds: int = 200) -> Array:
         """Each vertex outside pushes the nearest outer face along its normal, a little at a time."""
@@ -302,6 +317,7 @@ class _Shell:
                 move = (np.maximum(height, 0.0) + 2e-4) * np.clip(1.5 * weight[:, k], 0.1, 1.0)
                 np.maximum.at(reach, faces[face, k], move)
             nodes = _rounder(nodes + 0.7 * reach[:, None] * _out(nodes, faces), self.tets.elements, faces)
+            nodes = self.even(nodes)
         worst = float(place.weights.min())
         raise ValueError(f"the lattice is too coarse for the surface (a vertex stays {-worst:.3f} outside): take a finer one")
 
@@ -316,7 +332,7 @@ class _Shell:
         for k in range(3):
             np.minimum.at(slack, faces[:, k], room)
         slack[np.isinf(slack)] = 0.0
-        return nodes - 0.5 * slack[:, None] * _out(nodes, faces)
+        return self.even(nodes - 0.5 * slack[:, None] * _out(nodes, faces))
 
     def _under(self, points: Array, nodes: Array, faces: Ints) -> tuple[Ints, Array, Array]:
         """The outer face nearest to each point, the point's weights in it, and its height over it [m]."""

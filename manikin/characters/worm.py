@@ -31,11 +31,14 @@ def worm_plan() -> Plan:
             # a positive angle lifts the far end
             bend = Hinge("bend", (0.0, -1.0, 0.0) if side == "front" else Y, -70, 70, 6)
             bones.append(Bone(f"{side}_{k}", parent, (ends[near], 0.0, RADIUS), (ends[far], 0.0, RADIUS), (bend,)))
-    eyes = [ball([0.272, side * 0.021, RADIUS + 0.031], 0.0095) for side in (1.0, -1.0)]
+    eyes = []
+    for side in (1.0, -1.0):
+        eyes.append(("white", ball([0.274, side * 0.020, RADIUS + 0.028], 0.0115)))
+        eyes.append(("dark", ball([0.2795, side * 0.0215, RADIUS + 0.0325], 0.0068)))
     last = f"front_{middle}"
     return Plan(
         "worm", tuple(bones), _surface(), _coarse(), "planar", ("rose",), density=800.0, margin=-0.0005,
-        details=tuple((last, "dark", eye) for eye in eyes),
+        details=tuple((last, colour, eye) for colour, eye in eyes),
         sites=(("head", last, (LENGTH / 2, 0.0, RADIUS)), ("tail", f"back_{middle}", (-LENGTH / 2, 0.0, RADIUS))),
     )  # fmt: skip
 
@@ -52,7 +55,7 @@ def _surface() -> Mesh:
     x = -LENGTH / 2 * np.cos(np.pi * t)
     round_end = np.sqrt(np.clip(1 - np.clip((np.abs(x) - LENGTH / 2 + 0.05) / 0.05, 0, 1) ** 2, 0, 1))
     taper = 0.88 + 0.12 * np.clip((x + LENGTH / 2) / 0.3, 0, 1)
-    ripple = 1.0 + 0.025 * np.cos(2 * np.pi * RINGS * (x / LENGTH))
+    ripple = 1.0 + 0.035 * np.cos(2 * np.pi * RINGS * (x / LENGTH))
     radius = RADIUS * round_end * taper * ripple
     return loft(np.stack([x, 0 * x, np.full_like(x, RADIUS)], axis=1), radius, radius, around=28)
 
