@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 from manikin.characters.body_plan import Hinge
 from manikin.characters.sdf import Mesh
 from manikin.characters.tets import Embedding, Tets, embed, fitted, moments, surround, volumes
+from manikin.errors import InputError
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -95,7 +96,7 @@ class Flesh:
 
 @lru_cache(maxsize=16)
 def flesh_of(plan: Plan) -> Flesh:
-    """Mesh, attachment and masses for a plan. Raises ValueError where the lattice does not suit the surface."""
+    """Mesh, attachment and masses for a plan. Raises InputError where the lattice does not suit the surface."""
     if isinstance(plan.coarse, Tets):
         tets = fitted(plan.coarse, plan.surface)
     else:
@@ -134,7 +135,7 @@ def _attached(plan: Plan, tets: Tets, nearest: Ints) -> Ints:
                 bone[held] = k
                 break
         else:
-            raise ValueError(f"bone '{b.name}' has too few nodes around it to hold: take a finer lattice")
+            raise InputError(f"bone '{b.name}' has too few nodes around it to hold: take a finer lattice")
     return bone
 
 
@@ -167,6 +168,6 @@ def _masses(plan: Plan, tets: Tets, points: Array, length: Array) -> tuple[Array
             break
         mass[low], free = 0.1 * start[low], free & ~low
     if np.abs(rows @ mass - goal).max() > 1e-9 * np.abs(goal).max() or mass.min() <= 0:
-        raise ValueError(f"{plan.model}: no masses give the inertia of the surface: take a finer lattice or more bone_share")
+        raise InputError(f"{plan.model}: no masses give the inertia of the surface: take a finer lattice or more bone_share")
     count = len(tets.nodes)
     return mass[:count], mass[count:]

@@ -30,6 +30,8 @@ def soft(
     bodies, joints = _bones(plan, flesh, prefix, plan.details)
     root = bodies[plan.bones[0].name]
     turn = quat_from_axis_angle((0.0, 0.0, 1.0), facing)
+    # DOF order is that of the tree, whatever the order of the plan
+    joints = {str(j.get("name")): joints[str(j.get("name"))] for j in root.iter("joint") if j.get("name") in joints}
     root.attrib |= element("body", pos=rotate(turn, np.array(plan.bones[0].start)) + at, quat=turn).attrib
     inertia = _moved_inertia(plan, flesh)
     actuators, motors = [], []
@@ -56,7 +58,7 @@ def soft(
         )
         child(bodies[second], "site", name=f"{prefix}loop_start", pos=[0, 0, 0], size=0.01, group=4)
         closed = [element("connect", name=f"{prefix}loop", site1=f"{prefix}loop_end", site2=f"{prefix}loop_start", **_CLOSED)]
-    names = tuple(prefix + b.name for b in plan.bones)
+    names = tuple(str(body.get("name")) for body in root.iter("body"))
     return Character(
         prefix=prefix,
         body=root,

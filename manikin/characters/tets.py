@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 from scipy.spatial import cKDTree
 
 from manikin.characters.sdf import Mesh
+from manikin.errors import InputError
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -82,7 +83,7 @@ def fitted(tets: Tets, surface: Mesh) -> Tets:
 
 def _sound(tets: Tets) -> Tets:
     if tets.shape_quality().min() < 0.05:
-        raise ValueError("the mesh does not fit the surface (a tetrahedron is flat or inside out): change its spacing")
+        raise InputError("the mesh does not fit the surface (a tetrahedron is flat or inside out): change its spacing")
     return tets
 
 
@@ -178,6 +179,8 @@ def _warped(nodes: Array, elements: Ints, depth: _Depth, points: Array) -> tuple
 
 def _covering(nodes: Array, elements: Ints, kept: NDArray[np.bool_], points: Array) -> NDArray[np.bool_]:
     """Add the tetrahedra that hold points far outside of those kept: tips too thin to have a node inside."""
+    if not kept.any():
+        raise InputError("no node of the lattice lies inside the surface: take a finer one")
     sound = np.flatnonzero(Tets(nodes, elements).shape_quality() > 0.1)
     far = embed(points, Tets(nodes, elements[kept])).weights.min(axis=1) < -FAR
     if far.any():
@@ -274,7 +277,7 @@ def _enclosing(tets: Tets, surface: Mesh) -> Tets:
     for _ in range(8):
         try:
             tighter = shell.pushed(shell.drawn_in(nodes), rounds=40)
-        except ValueError:
+        except InputError:
             # drawn in too far somewhere: the last good one stays
             break
         if Tets(tighter, tets.elements).shape_quality().min() < 0.12:
@@ -297,7 +300,7 @@ class _Shell:
     def partner(self) -> Ints | None:
         """The node on the other side of the plane y = 0 of each node; None when the mesh is not its own mirror image."""
         distance, partner = cKDTree(self.tets.nodes).query(self.tets.nodes * _MIRROR)
-        return np.asarray(partner, np.int64) if distance.max() < 1e-6 else None
+        return np.asarray(partner, np.int64) if np.max(distance) < 1e-6 else None
 
     def even(self, nodes: Array) -> Array:
         """A mesh that began as its own mirror image stays one."""
@@ -319,7 +322,7 @@ class _Shell:
             nodes = _rounder(nodes + 0.7 * reach[:, None] * _out(nodes, faces), self.tets.elements, faces)
             nodes = self.even(nodes)
         worst = float(place.weights.min())
-        raise ValueError(f"the lattice is too coarse for the surface (a vertex stays {-worst:.3f} outside): take a finer one")
+        raise InputError(f"the lattice is too coarse for the surface (a vertex stays {-worst:.3f} outside): take a finer one")
 
     def drawn_in(self, nodes: Array) -> Array:
         """Nodes whose faces all have room to the surface move in by half of it."""

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from manikin.characters.body_plan import Hinge, Y
+from manikin.characters.body_plan import Hinge
 from manikin.characters.catalog import Character
 from manikin.characters.flesh import Bone, Plan
 from manikin.characters.lathe import ball, loft
@@ -25,16 +25,17 @@ def worm_plan() -> Plan:
     middle = BONES // 2
     # the root is the middle bone; both halves hang on it, each bone from its end nearer to the middle
     bones = [Bone("middle", None, (ends[middle], 0.0, RADIUS), (ends[middle + 1], 0.0, RADIUS))]
-    for k in range(1, middle + 1):
-        for side, near, far in (("front", middle + k, middle + k + 1), ("back", middle - k + 1, middle - k)):
+    for side, way in (("front", 1), ("back", -1)):
+        # a positive angle lifts the far end
+        bend = Hinge("bend", (0.0, -1.0 * way, 0.0), -70, 70, 6)
+        for k in range(1, middle + 1):
+            near = middle + k if way > 0 else middle - k + 1
             parent = f"{side}_{k - 1}" if k > 1 else "middle"
-            # a positive angle lifts the far end
-            bend = Hinge("bend", (0.0, -1.0, 0.0) if side == "front" else Y, -70, 70, 6)
-            bones.append(Bone(f"{side}_{k}", parent, (ends[near], 0.0, RADIUS), (ends[far], 0.0, RADIUS), (bend,)))
+            bones.append(Bone(f"{side}_{k}", parent, (ends[near], 0.0, RADIUS), (ends[near + way], 0.0, RADIUS), (bend,)))
     eyes = []
-    for side in (1.0, -1.0):
-        eyes.append(("white", ball([0.274, side * 0.020, RADIUS + 0.028], 0.0115)))
-        eyes.append(("dark", ball([0.2795, side * 0.0215, RADIUS + 0.0325], 0.0068)))
+    for y in (1.0, -1.0):
+        eyes.append(("white", ball([0.274, y * 0.020, RADIUS + 0.028], 0.0115)))
+        eyes.append(("dark", ball([0.2795, y * 0.0215, RADIUS + 0.0325], 0.0068)))
     last = f"front_{middle}"
     return Plan(
         "worm", tuple(bones), _surface(), _coarse(), "planar", ("rose",), density=800.0, margin=-0.0005,
