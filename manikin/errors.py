@@ -7,7 +7,8 @@ ManikinError
 │   ├── RecordingError  a recording file
 │   └── OutputError     a file that cannot be written
 └── RunError            it started and failed (exit 1)
-    └── Diverged        the simulation left the finite world
+    ├── Diverged        the simulation left the finite world
+    └── Inverted        flesh was turned inside out
 """
 
 import difflib
@@ -48,6 +49,14 @@ class Diverged(RunError):
     def __init__(self, time: float, body: str, what: str) -> None:
         self.time, self.body, self.what = time, body, what
         super().__init__(f"the simulation diverged at {time:.3f} s: body '{body}', {what}")
+
+
+class Inverted(RunError):
+    """A tetrahedron of soft flesh was turned inside out at `time` [s]: what follows would be no physics."""
+
+    def __init__(self, time: float, flesh: str) -> None:
+        self.time, self.flesh = time, flesh
+        super().__init__(f"'{flesh}' was turned inside out at {time:.3f} s: drag more gently, or make it stiffer")
 
 
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:

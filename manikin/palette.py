@@ -14,6 +14,13 @@ MATERIALS: dict[str, Colour] = {
     "brass": (0.78, 0.62, 0.36),
     "bulb": (1.0, 0.95, 0.78),
     "shade": (0.95, 0.92, 0.85),
+    # soft characters
+    "rose": (0.83, 0.53, 0.49),
+    "sea": (0.37, 0.58, 0.62),
+    "coral": (0.80, 0.39, 0.34),
+    "dough": (0.85, 0.64, 0.40),
+    "icing": (0.91, 0.62, 0.66),
+    "white": (0.95, 0.93, 0.89),
 }
 # share of light that a material gives off by itself
 GLOW: dict[str, float] = {"bulb": 0.75, "shade": 0.3}

@@ -3,6 +3,10 @@
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from manikin.characters.flesh import Flesh
 
 # collision bits: who touches whom
 GROUND, PROPS, CHARACTERS, HANDS = 1, 2, 4, 8
@@ -34,6 +38,7 @@ class Character:
     root_joints: tuple[str, ...] = ()  # joints of the passive root, in DOF order
     start: Mapping[str, float] = field(default_factory=dict)  # joint angles [rad] at the first moment, where not zero
     options: Mapping[str, str] = field(default_factory=dict)  # attributes of <option> that its physics needs
+    flesh: "Flesh | None" = None  # its soft body
     nodes: tuple[ET.Element, ...] = ()  # bodies of the free nodes of the flesh
     deformable: tuple[ET.Element, ...] = ()  # <flex> and <skin>
     shadow: str = ""  # MJCF of the bones alone, for control: joints, limits and what the bones weigh with the fixed nodes

@@ -3,7 +3,11 @@
 from typing import Protocol
 
 from manikin.characters.catalog import Character
+from manikin.characters.donut import donut
+from manikin.characters.fish import fish
 from manikin.characters.lamp import lamp
+from manikin.characters.starfish import starfish
+from manikin.characters.worm import worm
 
 
 class Builder(Protocol):
@@ -12,4 +16,4 @@ class Builder(Protocol):
     def __call__(self, strength: float, prefix: str, at: tuple[float, float, float], facing: float) -> Character: ...
 
 
-CREATURES: dict[str, Builder] = {"lamp": lamp}
+CREATURES: dict[str, Builder] = {"lamp": lamp, "worm": worm, "fish": fish, "starfish": starfish, "donut": donut}

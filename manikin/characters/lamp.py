@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from manikin.characters.body_plan import Hinge, X, Y, Z
 from manikin.characters.catalog import CHARACTERS, GROUND, NEAR, PROPS, Character
 from manikin.characters.lathe import arc, coil, joined, lathe, moved, rod
 from manikin.characters.mjcf import child, element, mesh_asset
@@ -21,17 +22,6 @@ SHADE_RADIUS, SHADE_LENGTH = 0.068, 0.105
 # contact points of the foot: small balls along its rim
 RIM_POINTS, RIM_BALL = 8, 0.006
 
-X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-
-
-@dataclass(frozen=True)
-class _Hinge:
-    motion: str
-    axis: tuple[float, float, float]
-    low: float  # [deg]
-    high: float  # [deg]
-    torque: float  # [N m]
-
 
 @dataclass(frozen=True)
 class _Part:
@@ -40,7 +30,7 @@ class _Part:
     name: str
     parent: str | None
     at: tuple[float, float, float]
-    hinges: tuple[_Hinge, ...]
+    hinges: tuple[Hinge, ...]
     mass: float
     capsule: tuple[float, float, float, float, float, float, float] | None  # from, to, radius
 
@@ -49,15 +39,15 @@ _PARTS = (
     _Part("foot", None, (0.0, 0.0, 0.0), (), 1.05, None),
     _Part(
         "lower", "foot", (0.0, 0.0, ANKLE),
-        (_Hinge("yaw", Z, -170, 170, 8), _Hinge("roll", X, -45, 45, 15), _Hinge("pitch", Y, -95, 95, 20)),
+        (Hinge("yaw", Z, -170, 170, 8), Hinge("roll", X, -45, 45, 15), Hinge("pitch", Y, -95, 95, 20)),
         0.27, (0.0, 0.0, 0.03, 0.0, 0.0, ARM - 0.02, 0.014),
     ),
     _Part(
-        "upper", "lower", (0.0, 0.0, ARM), (_Hinge("pitch", Y, -10, 155, 20),),
+        "upper", "lower", (0.0, 0.0, ARM), (Hinge("pitch", Y, -10, 155, 20),),
         0.25, (0.0, 0.0, 0.02, 0.0, 0.0, ARM - 0.02, 0.014),
     ),
     _Part(
-        "head", "upper", (0.0, 0.0, ARM), (_Hinge("yaw", Z, -80, 80, 5), _Hinge("pitch", Y, -110, 80, 8)),
+        "head", "upper", (0.0, 0.0, ARM), (Hinge("yaw", Z, -80, 80, 5), Hinge("pitch", Y, -110, 80, 8)),
         0.43, (-0.01, 0.0, 0.0, 0.055, 0.0, 0.0, 0.045),
     ),
 )  # fmt: skip

@@ -110,3 +110,49 @@ def rod(start: ArrayLike, end: ArrayLike, radius: float) -> Mesh:
     u /= np.linalg.norm(u)
     frame = np.stack([u, np.cross(axis, u), axis])
     return Mesh(mesh.vertices @ frame + a, mesh.faces, mesh.normals @ frame)
+
+
+def loft(line: ArrayLike, across: ArrayLike, up: ArrayLike, around: int = 28) -> Mesh:
+    """A closed tube along a line (n, 3) in the direction of x: elliptic sections of half width `across` (y) and `up` (z).
+
+    Sections without size close the ends; they become one point each.
+    """
+    middle, wide, tall = np.asarray(line, float), np.asarray(across, float), np.asarray(up, float)
+    turn = 2.0 * np.pi * np.arange(around) / around
+    rings = middle[1:-1, None] + np.stack(
+        [np.zeros((len(middle) - 2, around)), np.outer(wide[1:-1], np.cos(turn)), np.outer(tall[1:-1], np.sin(turn))], axis=2
+    )
+    return ringed(rings, middle[0], middle[-1])
+
+
+def ringed(rings: Array, first: Array, last: Array) -> Mesh:
+    """A closed surface from rings (n, around, 3), counter-clockwise about the way from the first pole to the last."""
+    count, around = rings.shape[:2]
+    vertices = np.concatenate([rings.reshape(-1, 3), [first, last]])
+    here = (np.arange(count - 1)[:, None] * around + np.arange(around)).ravel()
+    beside = (np.arange(count - 1)[:, None] * around + (np.arange(around) + 1) % around).ravel()
+    ring, after = np.arange(around), (np.arange(around) + 1) % around
+    end, pole = (count - 1) * around, count * around
+    faces = np.concatenate(
+        [
+            np.stack([here, beside, beside + around], axis=1),
+            np.stack([here, beside + around, here + around], axis=1),
+            np.stack([after, ring, np.full(around, pole)], axis=1),
+            np.stack([end + ring, end + after, np.full(around, pole + 1)], axis=1),
+        ]
+    ).astype(np.int32)
+    return Mesh(vertices, faces, vertex_normals(vertices, faces))
+
+
+def vertex_normals(vertices: Array, faces: NDArray[np.int32]) -> Array:
+    """Unit normals (n, 3): the mean of the faces around each vertex, by their area."""
+    corners = vertices[faces]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    total = np.stack([np.bincount(faces.ravel(), np.repeat(across[:, k], 3), len(vertices)) for k in range(3)], axis=1)
+    normals: Array = total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-15)
+    return normals
+
+
+def ball(centre: ArrayLike, radius: float) -> Mesh:
+    """A sphere."""
+    return moved(lathe([arc((0.0, 0.0), radius, -90, 90, 13)], around=24), centre)

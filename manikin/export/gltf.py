@@ -59,10 +59,13 @@ class _Builder:
         g.animations = [gl.Animation(name=name, channels=[], samplers=[])]
 
         nodes: dict[int, int] = {}
+        self._add_flesh_root()
         for body in range(1, self.track.model.nbody):
             nodes[body] = self._body_node(body, nodes)
         for root, bodies in self.track.characters.items():
             self._add_skin(root, bodies, nodes)
+        if self.track.soft:
+            self._add_flesh(nodes)
         for body in self.track.props():
             self._add_rigid(body, nodes)
         if not g.animations[0].channels:
@@ -81,16 +84,21 @@ class _Builder:
         node = gl.Node(name=self.track.name(body), translation=_points(place[0]).tolist(), rotation=_quats(turn[0]).tolist())
         self.gltf.nodes.append(node)
         number = len(self.gltf.nodes) - 1
-        if parent == 0:
-            self.gltf.scenes[0].nodes.append(number)
+        if parent:
+            self._put_under(nodes[parent], number)
+        elif body in self.free_nodes:
+            self._put_under(self.flesh_root, number)
         else:
-            above = self.gltf.nodes[nodes[parent]]
-            above.children = [*(above.children or []), number]
+            self.gltf.scenes[0].nodes.append(number)
         if np.ptp(turn, axis=0).max() > 1e-9:
             self._animate(number, "rotation", _quats(turn))
         if np.ptp(place, axis=0).max() > 1e-9:
             self._animate(number, "translation", _points(place))
         return number
+
+    def _put_under(self, above: int, number: int) -> None:
+        node = self.gltf.nodes[above]
+        node.children = [*(node.children or []), number]
 
     def _animate(self, node: int, what: str, values: Array) -> None:
         animation = self.gltf.animations[0]
@@ -131,6 +139,49 @@ class _Builder:
         )
         # a skinned mesh's node stands at the root, without a transform
         g.nodes.append(gl.Node(name=f"{root}_figure", mesh=len(g.meshes) - 1, skin=len(g.skins) - 1))
+        g.scenes[0].nodes.append(len(g.nodes) - 1)
+
+    def _add_flesh_root(self) -> None:
+        """The node that all nodes of flesh hang on: the joints of a skin must have a root in common."""
+        self.free_nodes = self.track.free_nodes()
+        if self.track.soft:
+            self.gltf.nodes.append(gl.Node(name="flesh"))
+            self.flesh_root = len(self.gltf.nodes) - 1
+            self.gltf.scenes[0].nodes.append(self.flesh_root)
+
+    def _add_flesh(self, nodes: dict[int, int]) -> None:
+        """Soft surfaces as a skin over the nodes of the flesh: barycentric weights are just what linear blending does.
+
+        Joints only move: a free node is a body's own, a node fixed to a bone gets one beside it that does not turn.
+        """
+        g, points = self.gltf, self.track.points
+        joints = []
+        bodies = {point: body for body, point in self.free_nodes.items()}
+        for k, name in enumerate(points.names):
+            if k in bodies:
+                joints.append(nodes[bodies[k]])
+                continue
+            way = points.places[:, k]
+            g.nodes.append(gl.Node(name=name, translation=_points(way[0]).tolist()))
+            joints.append(len(g.nodes) - 1)
+            self._put_under(self.flesh_root, joints[-1])
+            if np.ptp(way, axis=0).max() > 1e-9:
+                self._animate(joints[-1], "translation", _points(way))
+        primitives = []
+        for soft in self.track.soft:
+            weights = soft.weights.astype("<f4")
+            weights /= weights.sum(axis=1, keepdims=True, dtype=np.float32)
+            follows = np.where(weights > 0, soft.nodes, 0).astype("<u2")
+            primitive = self._primitive(soft.rest, soft.colour)
+            primitive.attributes.JOINTS_0 = self._accessor(follows, gl.VEC4, gl.UNSIGNED_SHORT, gl.ARRAY_BUFFER)
+            primitive.attributes.WEIGHTS_0 = self._accessor(weights, gl.VEC4, gl.FLOAT, gl.ARRAY_BUFFER)
+            primitives.append(primitive)
+        binds = np.tile(np.eye(4), (len(joints), 1, 1))
+        binds[:, :3, 3] = -_points(points.rest)
+        matrices = self._accessor(binds.transpose(0, 2, 1).reshape(-1, 16).astype("<f4"), gl.MAT4, gl.FLOAT)
+        g.meshes.append(gl.Mesh(name="flesh_surface", primitives=primitives))
+        g.skins.append(gl.Skin(joints=joints, skeleton=self.flesh_root, inverseBindMatrices=matrices))
+        g.nodes.append(gl.Node(name="flesh_surface", mesh=len(g.meshes) - 1, skin=len(g.skins) - 1))
         g.scenes[0].nodes.append(len(g.nodes) - 1)
 
     def _binds(self, rest: Pose, bodies: list[int]) -> int:

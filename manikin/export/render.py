@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.errors import OutputError
+from manikin.export.soft import draw_soft, soft_surfaces
 from manikin.recording import Recording
 from manikin.scenes.schema_world import CameraSpec
 
@@ -48,6 +49,7 @@ class Painter:
         self.model.vis.quality.shadowsize = 8192 if fine else 2048
         self.model.vis.quality.offsamples = 8 if fine else 4
         self.data = mujoco.MjData(self.model)
+        self.soft = soft_surfaces(self.model)
         check_drawing()
         self.renderer = mujoco.Renderer(self.model, height, width)
 
@@ -71,6 +73,7 @@ class Painter:
         options.geomgroup[:] = [1, 1, 1, 0, 0, 0]
         options.sitegroup[:] = 0
         self.renderer.update_scene(self.data, camera, options)
+        draw_soft(self.renderer.scene, self.soft, self.data)
         self.renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = 1
         return self.renderer.render().copy()
 

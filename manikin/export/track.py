@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.export.shapes import Colour, Surface, body_surfaces
+from manikin.export.soft import Points, SoftSurface, node_points, soft_surfaces
 from manikin.recording import Recording
 from manikin.spatial import quat_conjugate, quat_multiply, rotate
 
@@ -38,6 +39,8 @@ class Track:
     poses: Pose  # (T, nbody, ...)
     rest: Pose  # (nbody, ...)
     characters: dict[str, list[int]]
+    soft: list[SoftSurface]  # surfaces of flesh, and the nodes that they follow
+    points: Points
 
     def name(self, body: int) -> str:
         return mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_BODY, body) or f"body_{body}"
@@ -54,6 +57,11 @@ class Track:
                 above = self.parent(above)
             out.append(above)
         return out
+
+    def free_nodes(self) -> dict[int, int]:
+        """Bodies that are free nodes of flesh, and which of its points each is."""
+        cast = {b for bodies in self.characters.values() for b in bodies}
+        return {body: k for k, body in enumerate(self.points.bodies.tolist()) if body not in cast}
 
     def props(self) -> list[int]:
         """Bodies of no character, the world itself (0) first, parents before children."""
@@ -96,4 +104,4 @@ def body_track(recording: Recording) -> Track:
         mujoco.mj_kinematics(model, data)
         position[t], quat[t] = data.xpos, data.xquat
     cast = {root: [model.body(b).id for b in bodies] for root, bodies in recording.meta.get("characters", {}).items()}
-    return Track(model, Pose(position, quat), rest, cast)
+    return Track(model, Pose(position, quat), rest, cast, soft_surfaces(model), node_points(model, recording.qpos))

@@ -88,6 +88,7 @@ class _Builder:
         for name, bodies in self.track.characters.items():
             self._add_character(name, bodies)
         self._add_props()
+        self._add_soft()
         return stage
 
     def _path(self, above: Any, name: str) -> Any:
@@ -160,7 +161,10 @@ class _Builder:
 
     def _add_props(self) -> None:
         paths: dict[int, Any] = {}
+        nodes = self.track.free_nodes()
         for body in self.track.props():
+            if body in nodes:
+                continue
             pieces: dict[Colour, list[Surface]] = {}
             for colour, surface in body_surfaces(self.track.model, body):
                 pieces.setdefault(colour, []).append(surface)
@@ -179,6 +183,17 @@ class _Builder:
             if pieces:
                 path = self._path(prop.GetPath(), self.track.name(body))
                 self._mesh(path, {colour: Surface.merged(parts) for colour, parts in pieces.items()})
+
+    def _add_soft(self) -> None:
+        """Surfaces of flesh: their points over time, as they are."""
+        for soft in self.track.soft:
+            path = self._path(self.root, soft.name)
+            mesh = self._mesh(path, {soft.colour: soft.rest})
+            moments = [soft.at(places) for places in self.track.points.places]
+            self._animate(mesh.GetPointsAttr(), (_vectors(now.vertices) for now in moments))
+            self._animate(mesh.GetNormalsAttr(), (_vectors(now.normals) for now in moments))
+            boxes = [np.stack([now.vertices.min(axis=0), now.vertices.max(axis=0)]) for now in moments]
+            self._animate(mesh.GetExtentAttr(), map(_vectors, boxes))
 
     # --- surfaces
 

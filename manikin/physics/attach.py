@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from manikin.compiled import kernel
 from manikin.errors import InputError
-from manikin.physics.contacts import contact_forces, weld_wrenches
+from manikin.physics.contacts import contact_bodies, contact_forces, weld_wrenches
 from manikin.physics.world import World
 from manikin.spatial import quat_conjugate, quat_multiply
 from manikin.springs import decay
@@ -119,7 +119,7 @@ def touches_ground(world: World, prop: str) -> bool:
     model, data = world.model, world.data
     if not data.ncon:
         return False
-    pairs = model.geom_bodyid[data.contact.geom]
+    pairs = contact_bodies(model, data)
     still = model.body_weldid[pairs] == 0
     return bool(((pairs == world.body(prop)) & still[:, ::-1]).any())
 
@@ -186,7 +186,7 @@ def feel_loads(world: World) -> None:
 def _first_feel(world: World, body: int) -> None:
     """When a prop is grasped: what touches something rests on it, what touches nothing is carried at once."""
     dynamics, data = world.dynamics(), world.data
-    touching = bool(data.ncon) and bool((world.model.geom_bodyid[data.contact.geom] == body).any())
+    touching = bool(data.ncon) and bool((contact_bodies(world.model, data) == body).any())
     dofs = _free_dofs(world, body)
     dynamics.external[dofs] = data.qfrc_bias[dofs] if touching else 0.0
     dynamics.load[body] = 0.0 if touching else 1.0
@@ -205,7 +205,7 @@ def _outside_forces(world: World, held: set[int]) -> dict[int, Array]:
     for tree in {int(trees[model.eq_obj1id[e]]) for _, _, e in world.grips if data.eq_active[e]}:
         outside &= trees != tree
     contacts = data.contact
-    touching, force = model.geom_bodyid[contacts.geom], contact_forces(model, data)
+    touching, force = contact_bodies(model, data), contact_forces(model, data)
     return {b: _felt(b, touching, outside, force, contacts.pos, data.xpos[b], data.xmat[b]) for b in held}
 
 

@@ -17,13 +17,47 @@ def contact_list(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Contact, .
     """All present contacts with the force on the second body."""
     out = []
     force = contact_forces(model, data)
+    pairs = contact_bodies(model, data)
     for k in range(data.ncon):
-        contact = data.contact[k]
-        bodies = tuple(
-            mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, model.geom_bodyid[g]) or "world" for g in contact.geom
-        )
-        out.append(Contact((bodies[0], bodies[1]), contact.pos.copy(), force[k]))
+        one, two = (mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, b) or "world" for b in pairs[k].tolist())
+        out.append(Contact((one, two), data.contact[k].pos.copy(), force[k]))
     return tuple(out)
+
+
+def contact_bodies(model: mujoco.MjModel, data: mujoco.MjData) -> Ints:
+    """The two bodies (ncon, 2) of each present contact. Flesh touches with the node that is nearest to the contact."""
+    contact = data.contact
+    if not model.nflex:
+        return model.geom_bodyid[contact.geom]
+    return _touching(
+        contact.geom, contact.flex, contact.vert, contact.elem, contact.pos, model.geom_bodyid, model.flex_dim,
+        model.flex_vertadr, model.flex_vertbodyid, model.flex_elemdataadr, model.flex_elem, data.flexvert_xpos,
+    )  # fmt: skip
+
+
+@kernel
+def _touching(
+    geom: Ints, flex: Ints, vert: Ints, elem: Ints, pos: Array, geom_body: Ints, dim: Ints, first: Ints, vert_body: Ints,
+    elem_start: Ints, elements: Ints, places: Array,
+) -> Ints:  # fmt: skip
+    out = np.zeros((geom.shape[0], 2), np.int32)
+    for c in range(geom.shape[0]):
+        for side in range(2):
+            if geom[c, side] >= 0:
+                out[c, side] = geom_body[geom[c, side]]
+                continue
+            f, node = flex[c, side], vert[c, side]
+            if node < 0:
+                corners, nearest = dim[f] + 1, np.inf
+                for k in range(corners):
+                    v = elements[elem_start[f] + elem[c, side] * corners + k]
+                    away = 0.0
+                    for i in range(3):
+                        away += (places[first[f] + v, i] - pos[c, i]) ** 2
+                    if away < nearest:
+                        nearest, node = away, v
+            out[c, side] = vert_body[first[f] + node]
+    return out
 
 
 def contact_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
@@ -64,7 +98,7 @@ def _weld_wrench(model: mujoco.MjModel, data: mujoco.MjData, e: int, force: Arra
 def body_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     """Net force (nbody, 3) on each body from contacts plus active welds to the world."""
     if data.ncon:
-        pairs, force = model.geom_bodyid[data.contact.geom], contact_forces(model, data)
+        pairs, force = contact_bodies(model, data), contact_forces(model, data)
     else:
         pairs, force = np.zeros((0, 2), np.int32), np.zeros((0, 3))
     return _body_forces(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.compiled import kernel
+from manikin.physics.contacts import contact_bodies
 from manikin.physics.world import World
 
 Array = NDArray[np.float64]
@@ -100,17 +101,14 @@ class Skeleton:
         if not data.ncon:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
         contact = data.contact
-        return _near(
-            contact.geom, contact.flex, contact.vert, contact.dist, contact.frame, model.geom_bodyid,
-            model.flex_vertadr, model.flex_vertbodyid, self.bone_of,
-        )  # fmt: skip
+        return _near(contact_bodies(model, data), contact.dist - contact.includemargin, contact.frame, self.bone_of)
 
     def _bearing(self, world: World) -> tuple[Ints, Array, Array]:
         """Bones, points and depths [m] of contacts from below."""
         which, bones, up = self._contacts(world)
         below = up > UPWARD
         which, contact = which[below], world.data.contact
-        return bones[below], contact.pos[which], BEARING - contact.dist[which]
+        return bones[below], contact.pos[which], (BEARING - contact.dist + contact.includemargin)[which]
 
     def inertia(self, world: World) -> Array:
         """The skeleton's block (n, n) of the inertia."""
@@ -193,28 +191,13 @@ def _answer(M: Array, h: Array, nr: int, lever: Array, wanted: Array) -> tuple[A
 
 
 @kernel
-def _near(
-    geom: Ints32, flex: Ints32, vert: Ints32, dist: Array, frame: Array, geom_body: Ints32, vert_start: Ints32,
-    vert_body: Ints32, bone_of: Ints,
-) -> tuple[Ints, Ints, Array]:  # fmt: skip
+def _near(pairs: Ints32, dist: Array, frame: Array, bone_of: Ints) -> tuple[Ints, Ints, Array]:
     """Contacts between one of the bones and something else: number, bone, and the normal's upward part on the bone."""
     which, bones, up = np.empty(dist.shape[0], np.int64), np.empty(dist.shape[0], np.int64), np.empty(dist.shape[0])
     found = 0
     for c in range(dist.shape[0]):
-        if dist[c] >= BEARING:
-            continue
-        one, two = -1, -1
-        for side in range(2):
-            body = 0
-            if geom[c, side] >= 0:
-                body = geom_body[geom[c, side]]
-            elif flex[c, side] >= 0 and vert[c, side] >= 0:
-                body = vert_body[vert_start[flex[c, side]] + vert[c, side]]
-            if side == 0:
-                one = bone_of[body]
-            else:
-                two = bone_of[body]
-        if (one >= 0) == (two >= 0):
+        one, two = bone_of[pairs[c, 0]], bone_of[pairs[c, 1]]
+        if dist[c] >= BEARING or (one >= 0) == (two >= 0):
             continue
         # normals point from the first body to the second
         which[found], bones[found] = c, max(one, two)

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.compiled import kernel
-from manikin.errors import Diverged, InputError, did_you_mean
+from manikin.errors import Diverged, InputError, Inverted, did_you_mean
 from manikin.physics.contacts import contact_list
 from manikin.physics.dynamics import Dynamics
+from manikin.physics.inversion import Tetrahedra
 from manikin.physics.response import actuated_dofs
 from manikin.physics.state import State
 
@@ -101,12 +102,16 @@ class World:
         self.held: set[int] = set()
         # force [N] above which a prop slips out of a hand, by name
         self.grip_limits: dict[str, float] = {}
+        self._tetrahedra = Tetrahedra.of(self.model)
         self._dynamics = Dynamics(self.model, self.data)
         self.forward()
 
     def _find_torque_limits(self) -> tuple[Array, Array]:
-        limited = self.model.actuator_ctrllimited.astype(bool)
-        low, high = self.model.actuator_ctrlrange.T
+        """Of motors the range of their input, which is a torque; of servos the range of their force."""
+        servo = self.model.actuator_forcelimited.astype(bool)
+        limited = servo | self.model.actuator_ctrllimited.astype(bool)
+        given = np.where(servo[:, None], self.model.actuator_forcerange, self.model.actuator_ctrlrange)
+        low, high = given.T
         return np.where(limited, low, -np.inf), np.where(limited, high, np.inf)
 
     def _find_grips(self) -> list[tuple[str, str, int]]:
@@ -188,7 +193,15 @@ class World:
         self.steps += 1
         self._check()
 
+    def flesh_ratio(self) -> float:
+        """Smallest volume of a tetrahedron of flesh by its volume at rest; infinite where nothing is soft."""
+        return self._tetrahedra.least_ratio(self.data)[0]
+
     def _check(self) -> None:
+        if self.model.nflex:
+            ratio, flesh = self._tetrahedra.least_ratio(self.data)
+            if ratio <= 0:
+                raise Inverted(self.time, flesh)
         fastest = _fastest(self._dynamics.qpos, self._dynamics.qvel, TOO_FAST)
         if fastest >= 0:
             self._fast_dof = fastest
@@ -230,6 +243,7 @@ class World:
         other.mjcf, other.timestep = self.mjcf, self.timestep
         other.steps, other._fast_dof = self.steps, self._fast_dof
         other.switched, other.torque_limits, other.step_damping = list(self.switched), self.torque_limits, self.step_damping
+        other._tetrahedra = self._tetrahedra
         other.grips, other.held, other.grip_limits = self.grips, set(self.held), self.grip_limits
         other.model = copy.copy(self.model)
         other.data = mujoco.MjData(other.model)

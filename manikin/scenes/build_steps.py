@@ -14,7 +14,7 @@ from manikin.scenes.scene import Scene
 from manikin.scenes.schema_tasks import StepSpec, WhenSpec
 from manikin.scenes.scripts import GoalMaker, Step, Steps
 from manikin.tasks.goals import flight_to_plane
-from manikin.tasks.measures import Direction
+from manikin.tasks.measures import CentreOfMass, Direction
 from manikin.tasks.task import Task
 
 
@@ -110,15 +110,11 @@ def _event(here: Here, spec: StepSpec) -> Callable[[World], bool] | None:
     skeleton = skeleton_of(here.world, here.actors[0].character)
     if event == "touch_down":
         return skeleton.touches
-    if event == "lift_off":
-        return lambda w: not skeleton.touches(w)
-    bodies = np.flatnonzero(skeleton.bone_of >= 0)
-
-    def falling(w: World) -> bool:
-        sinking = w.model.body_mass[bodies] @ w.data.cvel[bodies, 5]
-        return not skeleton.touches(w) and bool(sinking < 0)
-
-    return falling
+    measure = CentreOfMass(
+        np.where(skeleton.bone_of >= 0, here.world.model.body_mass, 0.0), np.zeros(here.world.model.nbody), (2,)
+    )
+    sign = 1.0 if event == "lift_off" else -1.0
+    return lambda w: not skeleton.touches(w) and sign * float(measure.evaluate(w.dynamics()).rate[0]) > 0
 
 
 def _arrival(here: Here, spec: StepSpec) -> Callable[[World], float] | None:

@@ -171,7 +171,13 @@ def _stance_offset(spec: CharacterSpec, character: Character) -> Array:
 def skeleton_of(world: World, character: Character) -> Skeleton:
     """The bones of a character in its world."""
     roots = character.root_joints or (character.prefix + "root",)
-    return find_skeleton(world, roots, character.joints, character.bodies, {})
+    flesh, nodes = character.flesh, {}
+    if flesh is not None:
+        nodes = {
+            f"{character.prefix}node_{k}": character.prefix + flesh.names[flesh.nearest[k]]
+            for k in np.flatnonzero(flesh.bone < 0)
+        }
+    return find_skeleton(world, roots, character.joints, character.bodies, nodes)
 
 
 def stand_support(world: World, character: Character) -> Support:

@@ -156,7 +156,7 @@ class WhenSpec(Table):
     after: seconds since the last step began. task, within: a task within a distance of its goal. touch: {hand = prop}: the
     palm touches the prop. arriving: {prop, plane}, seconds: a flying prop is that near to a plane. thrown: a task whose goal
     is a throw has come to the release. landed: a prop touches the ground. event: what the character does (the first one, where
-    there are several): lift_off: it touches nothing; falling: neither, and sinks; touch_down: it touches something.
+    there are several): lift_off: it touches nothing and rises; falling: and sinks; touch_down: it touches something.
     """
 
     after: float = Field(default=0.0, ge=0)

