@@ -45,7 +45,8 @@ class Plan:
 
     root: "free", or "planar" (slides along x and z, turn about y). coarse: a mesh made by hand (see sweep.py), or the spacing
     [m] of a lattice, one number or one per axis, with a cube's middle at `centre`. bone_share: part of the mass that lies
-    along the bones. loop: two bones, the end of the first of which is held at the start of the second. paint: index into `materials` for each face.
+    along the bones. loop: two bones, the end of the first of which is held at the start of the second. paint: index into
+    `materials` for each face.
     """
 
     model: str

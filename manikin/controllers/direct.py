@@ -35,6 +35,10 @@ MARGIN = 0.1
 TORQUE_STIFF = 100.0
 
 
+# a bone bears weight while the ground gives it at least this share of the character's
+BEARS = 0.2
+
+
 class Decision(NamedTuple):
     """What was decided for one character: accelerations and torques of its active joints, before any actuator limit;
     the bounds that they keep, and by how much (m,) those had to be moved because they contradicted each other."""
@@ -53,6 +57,7 @@ class Direct:
     formulation: what is kept small among equal solutions: acceleration (moves on), velocity (comes to rest, Eq. 15), torque.
     damping: how much it counts against the tasks; the square root of the document's alpha (Eq. 12).
     contact_joints: whether a bone that stands is tied to the ground while control is computed (section 5.4).
+    unilateral: while a bone bears weight its contact points only push, so that it does not tip over its edge.
     compliant: pushes from outside come unexpected, so that joints give way; otherwise control knows of them (section 6).
     """
 
@@ -61,6 +66,7 @@ class Direct:
     damping: float = 0.02
     contact_joints: bool = True
     compliant: bool = True
+    unilateral: bool = True
     contradictions: int = 0  # updates in which limits contradicted each other
     last: list[Decision] = field(default_factory=list, repr=False)  # what was decided for each character
 
@@ -96,7 +102,11 @@ class Direct:
         bounds = self._bounds(world, skeleton, answer, dt)
         R, r = self._prefer(world, skeleton, answer, dt)
         first = Level(*skeleton.closing(world)) if len(skeleton.loops) else None
-        x, slack = solve_hierarchy(_levels(tasks, sizes, A, b), bounds, self.damping * R, self.damping * r, first)
+        levels, prefer = _levels(tasks, sizes, A, b), (self.damping * R, self.damping * r)
+        x, slack = solve_hierarchy(levels, bounds, *prefer, first)
+        if self.unilateral and _tips(answer, x, weight := skeleton.weight):
+            bounds = _pressed(bounds, answer, weight)
+            x, slack = solve_hierarchy(levels, bounds, *prefer, first)
         self.contradictions += bool(slack.any())
         return Decision(x, answer.D @ x + answer.torque0, bounds, slack, answer)
 
@@ -166,6 +176,23 @@ def _levels(tasks: Sequence[Task], sizes: tuple[int, ...], A: Array, b: Array) -
             levels.append(Level(A[begin : ends[k + 1]], b[begin : ends[k + 1]]))
             begin = ends[k + 1]
     return levels
+
+
+def _tips(answer: Answer, u: Array, weight: float) -> bool:
+    """Whether a bone that bears weight is pulled at by the ground somewhere."""
+    press = answer.P @ u + answer.press0
+    return bool(len(press) and press.sum() > BEARS * weight and press.min() < 0)
+
+
+def _pressed(bounds: Bounds, answer: Answer, weight: float) -> Bounds:
+    """The ground only pushes, and goes on to do so."""
+    C = np.vstack([answer.P, answer.P.sum(axis=0)])
+    low = np.concatenate([-answer.press0, [BEARS * weight - answer.press0.sum()]])
+    scale = np.maximum(np.linalg.norm(C, axis=1), 1e-9)
+    return Bounds(
+        np.concatenate([bounds.C, C / scale[:, None]]), np.concatenate([bounds.low, low / scale]),
+        np.concatenate([bounds.high, np.full(len(C), np.inf)]), np.concatenate([bounds.stiff, np.ones(len(C))]),
+    )  # fmt: skip
 
 
 def _felt(world: World) -> Array:

@@ -30,7 +30,7 @@ BEARING = 0.0015
 # what it stands on lies below: the upward part of a contact's normal is at least this
 UPWARD = 0.5
 # points of the bearing bone that are looked at
-MOST_POINTS = 6
+MOST_POINTS = 8
 # of the root's motions, those that contact points move by less than this share of the most are free
 STILL = 1e-3
 # gain [1/s^2] that pulls a closed loop together, critically damped
@@ -38,12 +38,16 @@ CLOSING = 400.0
 
 
 class Answer(NamedTuple):
-    """qacc (n,) = T u + t0 over the skeleton's DOFs, torque (na,) = D u + torque0; bone: the one that stands, -1 for none."""
+    """qacc (n,) = T u + t0 over the skeleton's DOFs, torque (na,) = D u + torque0, press (k,) [N] = P u + press0: upward forces
+    at the contact points of the temporary joint, the smallest that do. bone: the one that stands, -1 for none.
+    """
 
     T: Array
     t0: Array
     D: Array
     torque0: Array
+    P: Array
+    press0: Array
     bone: int
 
 
@@ -68,6 +72,7 @@ class Skeleton:
     servo: Array  # gain [N m s] of the velocity servos; 0 where the actuator is a motor
     bone_of: Ints  # (nbody,) the bone that a body belongs to, a node of flesh to the nearest one; -1 for others
     loops: Ints  # equalities that close loops
+    weight: float  # [N] of bones and flesh
 
     @cached_property
     def dofs(self) -> Ints:
@@ -147,8 +152,10 @@ class Skeleton:
 
 
 @kernel
-def _answer(M: Array, h: Array, nr: int, lever: Array, wanted: Array) -> tuple[Array, Array, Array, Array]:
-    """T, t0, D, torque0 of Answer. lever (3 k, n), wanted (3 k,): contact points that shall accelerate so, if any."""
+def _answer(
+    M: Array, h: Array, nr: int, lever: Array, wanted: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:  # fmt: skip
+    """All of Answer but the bone. lever (3 k, n), wanted (3 k,): contact points that shall accelerate so, if any."""
     n = M.shape[0]
     na = n - nr
     Mrr, Mra = np.ascontiguousarray(M[:nr, :nr]), np.ascontiguousarray(M[:nr, nr:])
@@ -182,12 +189,16 @@ def _answer(M: Array, h: Array, nr: int, lever: Array, wanted: Array) -> tuple[A
         T[:nr], t0[:nr] = A0, b0
     force, force0 = np.dot(M, T), np.dot(M, t0) + h
     D, torque0 = force[nr:].copy(), force0[nr:].copy()
+    P, press0 = np.zeros((lever.shape[0] // 3, na)), np.zeros(lever.shape[0] // 3)
     if lever.shape[0] > 0:
-        # where the standing bone is not the root, what the ground gives to it also turns the joints
-        given = np.dot(np.ascontiguousarray(lever[:, nr:].T), np.ascontiguousarray(inverse.T))
-        D -= np.dot(given, np.ascontiguousarray(force[:nr]))
-        torque0 -= np.dot(given, force0[:nr])
-    return T, t0, D, torque0
+        # forces at the points, and where the standing bone is not the root, what they do to the joints
+        given = np.ascontiguousarray(inverse.T)
+        per, fixed = np.dot(given, np.ascontiguousarray(force[:nr])), np.dot(given, force0[:nr])
+        P, press0 = per[2::3].copy(), fixed[2::3].copy()
+        turn = np.ascontiguousarray(lever[:, nr:].T)
+        D -= np.dot(turn, per)
+        torque0 -= np.dot(turn, fixed)
+    return T, t0, D, torque0, P, press0
 
 
 @kernel
@@ -257,4 +268,5 @@ def find_skeleton(
         servo=-model.actuator_biasprm[actuators, 2],
         bone_of=bone_of,
         loops=np.array(loops, np.int64),
+        weight=float(model.body_mass[bone_of >= 0].sum() * np.linalg.norm(model.opt.gravity)),
     )

@@ -265,7 +265,7 @@ def test_torque_uses_the_least_torque():
         run.advance(50)
         run.world.refresh()
         direct = controller(run)
-        direct.formulation = formulation  # type: ignore[assignment]
+        direct.formulation, direct.unilateral = formulation, False  # type: ignore[assignment]
         drag(run, "head", (0.05, 0.02, 0.05))
         return float(np.linalg.norm(direct.decide(run.world, [task(run, "head")], 0.005)[0].torque))
 
