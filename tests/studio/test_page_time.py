@@ -1,0 +1,118 @@
+"""Time, knobs and futures on the page, in a real browser."""
+
+import time
+
+import numpy as np
+from desk import IN_A_BROWSER, Desk
+from scipy.interpolate import CubicSpline
+
+pytestmark = IN_A_BROWSER
+
+
+def time_to_top(desk: Desk, mass: float) -> float:
+    """Seconds from taking hold until the box is up."""
+    desk.open("lift")
+    desk.page.fill('.knob input[type="number"][aria-label="Box mass"]', str(mass))
+    desk.page.keyboard.press("Enter")
+    desk.until("mass => studio.state.knobs.find(k => k.path === 'props.box.mass').value === mass", mass)
+    desk("document.activeElement.blur()")
+    desk.play()
+    desk.until("studio.state.status.step === 'lift'")
+    began = desk.status("time")
+    desk.until("['top', 'lower', 'give_up'].includes(studio.state.status.step)")
+    assert desk.status("step") != "give_up"
+    return float(desk.status("time")) - began
+
+
+def test_a_heavier_box_is_slower_and_undo_turns_back(desk):
+    light = time_to_top(desk, 5)
+    heavy = time_to_top(desk, 80)
+    assert heavy > light + 0.2
+    desk.pause()
+    desk.click("undo")
+    desk.until("studio.state.knobs.find(k => k.path === 'props.box.mass').value === 8")
+
+
+def test_scrubbing_back_and_trying_again_from_there(desk):
+    desk.open("lift")
+    desk.play()
+    desk.wait(1.5)
+    desk.pause()
+    take, length = desk.status("take"), desk.status("length")
+    desk.page.keyboard.press("l")
+    track = desk.page.locator('[data-testid="timeline"]').bounding_box()
+    seconds = max(length, desk("studio.state.model.seconds"))
+    desk.page.mouse.move(track["x"] + track["width"] * length / seconds, track["y"] + 18)
+    desk.page.mouse.down()
+    desk.page.mouse.move(track["x"] + track["width"] * 0.5 / seconds, track["y"] + 18, steps=5)
+    desk.page.mouse.up()
+    desk.until("studio.state.status.seeking && Math.abs(studio.state.status.time - 0.5) < 0.05")
+    desk.until("Math.abs(studio.state.frame.time - studio.state.status.time) < 0.02")
+    there = desk.body("hand_r")
+    desk.click("branch")
+    desk.until("take => studio.ready && studio.state.status.take !== take && !studio.state.status.seeking", take)
+    assert abs(desk.status("time") - 0.5) < 0.05
+    assert np.linalg.norm(desk.body("hand_r") - there) < 0.01
+    desk.play()
+    desk.wait(0.2)
+    desk.pause()
+    assert desk("studio.state.takes.length") >= 2
+    # the first one beside it
+    desk.page.click(f'[data-take="{take}"] [data-testid="take-ghost"]')
+    desk.until("studio.ghosts.length === 1")
+    desk.page.click(f'[data-take="{take}"] [data-testid="take-ghost"]')
+    desk.until("studio.ghosts.length === 0")
+
+
+def test_the_preview_is_what_then_happens(desk):
+    desk.open("lift")
+    desk("""() => {
+        window.seen = []; window.told = [];
+        studio.state.onFrame(f => f.kind === 1 && seen.push([f.time, studio.body("hand_l")]));
+        studio.state.on("preview_paths", p => told.push(p));
+    }""")
+    desk.play()
+    desk.wait(0.3)
+    desk.click("preview")
+    x, y = desk.spot("hand_l")
+    desk.press(x, y)
+    desk.move(x + 15, y - 30)
+    # the pointer rests; a preview that was asked for after that holds for what follows
+    time.sleep(0.3)
+    rest = desk.status("time")
+    desk.until("rest => told.some(p => p.choice === -1 && p.start > rest)", rest)
+    assert -1 in desk("studio.previews")
+    paths = desk("rest => told.find(p => p.choice === -1 && p.start > rest)", rest)
+    desk.until("end => studio.state.status.time > end", paths["start"] + 0.6)
+    seen = desk("seen")
+    desk.release()
+    line = next(p for p in paths["paths"] if p["body"] == "hand_l")
+    times = paths["start"] + np.array(paths["times"])
+    where = CubicSpline(times, np.array(line["points"]))
+    then = [(t, p) for t, p in seen if paths["start"] < t < paths["start"] + 0.5]
+    assert len(then) >= 3
+    worst = max(float(np.linalg.norm(where(t) - np.array(p))) for t, p in then)
+    assert worst < 0.001
+    desk.click("preview")
+    desk.until("!studio.state.status.preview && studio.previews.length === 0")
+
+
+def test_five_futures_and_one_is_taken(desk):
+    desk.open("lift")
+    desk.play()
+    desk.wait(0.2)
+    x, y = desk.spot("hand_l")
+    desk.press(x, y)
+    desk.move(x + 5, y - 15)
+    desk.until("studio.state.input?.held")
+    desk.page.keyboard.press("v")
+    # what is held stays held while one looks
+    desk.page.mouse.up()
+    desk.until("[0, 1, 2, 3, 4].every(k => studio.previews.includes(k))")
+    assert not desk.status("playing")
+    before = desk("studio.state.input.goal")
+    desk.click("future-3")
+    desk.until("z => studio.state.input.held && studio.state.input.goal[2] > z + 0.1", before[2])
+    desk.until("studio.state.status.playing")
+    desk.page.keyboard.press("Escape")
+    desk.until("!studio.state.input.held")
