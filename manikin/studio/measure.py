@@ -30,6 +30,7 @@ from manikin.studio.live import Live
 from manikin.studio.server import Running, Studio
 from manikin.studio.session import Session
 from manikin.studio.takes import Journal, TakeFolder
+from manikin.studio.telling import model_message
 
 Figures = dict[str, float]
 # pointer events per second of a quick mouse
@@ -288,7 +289,7 @@ def unpaced(scene: str, seconds: float) -> Figures:
         session = Session(TakeFolder(Path(folder)), hear)
         session.handle(m.Open(scene))
         assert session.live is not None
-        monkey = Monkey(session.model())
+        monkey = Monkey(model_message(session.live, session.take))
         per_act = round(0.1 / session.live.world.timestep)
         diverged = unreported = stuck = refused = 0
         memory, done = 0.0, 0.0

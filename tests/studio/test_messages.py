@@ -24,9 +24,9 @@ from manikin.studio.messages import (
     dump,
     pack_frame,
     parse,
-    typescript,
     unpack_frame,
 )  # fmt: skip
+from manikin.studio.messages.typescript import typescript
 
 
 def test_the_types_of_the_page_are_fresh() -> None:
