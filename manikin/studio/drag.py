@@ -15,6 +15,7 @@ from manikin.loop import Run
 from manikin.physics.world import Push, World
 from manikin.spatial import quat_conjugate, quat_multiply
 from manikin.studio.messages import Grab, Mode
+from manikin.studio.soft import carriers, flex_name
 from manikin.tasks.goals import Aim, Fixed, Goal
 from manikin.tasks.laws import Hold, Stabilize
 from manikin.tasks.measures import CentreOfMass, Measured, Orientation, Points
@@ -120,7 +121,15 @@ def find_cast(world: World, meta: dict[str, object]) -> Cast:
     trees = {p: np.flatnonzero(model.body_rootid == model.body_rootid[world.body(p)]).tolist() for p in props}
     movable = {p: tree for p, tree in trees.items() if model.body_weldid[world.body(p)] != 0}
     own = {root: [world.body(b) for b in bodies] for root, bodies in characters.items()}
-    return Cast(own, [world.site(f) for f in feet], movable)
+    known = {b for bodies in (*own.values(), *trees.values()) for b in bodies}
+    return Cast(own, [world.site(f) for f in feet], movable | _soft_props(world, known))
+
+
+def _soft_props(world: World, known: set[int]) -> dict[str, list[int]]:
+    """Flexes on movable bodies of their own are props too, called like the flex."""
+    model = world.model
+    carried = {flex_name(model, f): sorted({*carriers(model, f).tolist()}) for f in range(model.nflex)}
+    return {n: own for n, own in carried.items() if not known & {*own} and all(model.body_weldid[b] != 0 for b in own)}
 
 
 # --- markers and handles

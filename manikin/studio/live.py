@@ -26,6 +26,7 @@ from manikin.scenes.scripts import Steps, why_stuck
 from manikin.studio import drag
 from manikin.studio.knobs import KnobBox
 from manikin.studio.messages import Assist, Drag, Grab, Knob, Release, parse
+from manikin.studio.soft import Shells, Surfaces
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
@@ -144,6 +145,7 @@ class Live:
         self._script = run.script
         self.cast = drag.find_cast(run.world, self.meta)
         run.pullers = (*run.pullers, _Hand(self), *(_Helper(self, root) for root in self.cast.characters))
+        self.surfaces: Surfaces = Shells(run.world.model)
         self.knobs = KnobBox(self.scene, run, self.cast)
         self._before = run.world.full_state()
 

@@ -23,6 +23,7 @@ from manikin.scenes.build import scene_text
 from manikin.scenes.scene import Scene, parse_text
 from manikin.studio.live import Live, Moment
 from manikin.studio.messages import Drag, GhostPose, PathLine, PreviewPaths, Quat, Vec3
+from manikin.studio.soft import flat
 
 # how far ahead [s], how often the paths have a point [1/s], and when the ghosts stand [s]
 AHEAD, POINTS, GHOSTS = 1.0, 30, (0.25, 0.5, 0.75, 1.0)
@@ -164,7 +165,8 @@ def look_ahead(live: Live, choice: int, label: str, seconds: float = AHEAD) -> P
                     row.append((x, y, z))
             if k in marks:
                 poses = np.concatenate([world.data.xpos, world.data.xquat], axis=1).round(5)
-                ghosts.append(GhostPose(live.time - start, tuple(poses.ravel().tolist())))
+                meshes = tuple(flat(vertices) for vertices in live.surfaces.vertices(world.data))
+                ghosts.append(GhostPose(live.time - start, tuple(poses.ravel().tolist()), meshes))
             live.step()
     lines = tuple(PathLine(name, tuple(row)) for name, row in zip(names, points))
     return PreviewPaths(choice, label, start, tuple(times), lines, tuple(ghosts))

@@ -12,6 +12,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import mujoco
+
 from manikin.errors import Diverged, InputError, ManikinError, did_you_mean
 from manikin.scenes.scene import load_scene, shipped
 from manikin.studio import messages as m
@@ -302,17 +304,16 @@ class Session(Stage):
         live = self.live
         assert live is not None
         self._sequence += 1
-        shown = self._shown_pose()
-        if shown is None:
-            data = live.world.data
-            when, position, quat = live.time, data.xpos, data.xquat
-        else:
-            when, position, quat = shown
-        self.send("frame", m.pack_frame(m.LIVE, self._sequence, when, position, quat))
+        when, data = self._shown_pose() or (live.time, live.world.data)
+        self.send("frame", self._frame(m.LIVE, self._sequence, when, data))
         for number, ghost in enumerate(self.ghosts):
             frame = nearest_frame(ghost.past.times, when)
-            position, quat = self._pose(ghost.past, frame)
-            self.send(f"ghost {number}", m.pack_frame(m.GHOST, number, ghost.past.times[frame], position, quat))
+            past = self._frame(m.GHOST, number, ghost.past.times[frame], self._pose(ghost.past, frame))
+            self.send(f"ghost {number}", past)
+
+    def _frame(self, kind: int, number: int, when: float, data: mujoco.MjData) -> bytes:
+        assert self.live is not None
+        return m.pack_frame(kind, number, when, data.xpos, data.xquat, self.live.surfaces.vertices(data))
 
     def _send_preview(self) -> None:
         live = self.live

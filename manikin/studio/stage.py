@@ -7,7 +7,6 @@ from functools import partial
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from manikin.errors import InputError
 from manikin.export.gltf import glb_bytes
@@ -20,7 +19,6 @@ from manikin.studio.takes import Journal, Past, TakeFolder, nearest_frame, read_
 from manikin.studio.telling import model_message
 from manikin.studio.why import Explainer
 
-Array = NDArray[np.float64]
 Send = Callable[[str, bytes | str], None]
 # turns of one knob that follow each other within so many seconds are one
 ONE_TURN = 0.5
@@ -238,7 +236,7 @@ class Stage:
 
     # --- looking back
 
-    def _shown_pose(self) -> tuple[float, Array, Array] | None:
+    def _shown_pose(self) -> tuple[float, mujoco.MjData] | None:
         """An earlier moment that is looked at, from the journal."""
         if self.shown is None:
             return None
@@ -248,9 +246,10 @@ class Stage:
         if isinstance(source, Journal) and not source.closed:
             source.flush()
         frame = nearest_frame(source.times, self.shown)
-        return source.times[frame], *self._pose(source, frame)
+        return source.times[frame], self._pose(source, frame)
 
-    def _pose(self, source: Past | Journal, frame: int) -> tuple[Array, Array]:
+    def _pose(self, source: Past | Journal, frame: int) -> mujoco.MjData:
+        """Where everything was, until the next look."""
         if self._viewer is None:
             assert self.live is not None
             model = self.live.world.model
@@ -258,7 +257,8 @@ class Stage:
         model, data = self._viewer
         data.qpos[:] = read_qpos(source.path, source.offsets[frame], model.nq)
         mujoco.mj_kinematics(model, data)
-        return data.xpos, data.xquat
+        mujoco.mj_flex(model, data)
+        return data
 
 
 def _still(live: Live) -> Recording:

@@ -6,6 +6,7 @@ import numpy as np
 from manikin.studio import drag
 from manikin.studio import messages as m
 from manikin.studio.live import Live
+from manikin.studio.soft import flat
 from manikin.studio.why import vec
 
 
@@ -20,8 +21,20 @@ def model_message(live: Live, take: str) -> m.Model:
     camera = scene.camera
     return m.Model(
         m.PROTOCOL, scene.name, scene.title or scene.name, scene.document, scene.description, scene.seconds,
-        scene.timestep, scene.fps, f"/model.glb?take={take}", tuple(bodies), markers_of(live), handles_of(live),
-        live.knobs.infos(), m.CameraInfo(camera.azimuth, camera.elevation, camera.distance, camera.at), take,
+        scene.timestep, scene.fps, f"/model.glb?take={take}", tuple(bodies), meshes_of(live), markers_of(live),
+        handles_of(live), live.knobs.infos(), m.CameraInfo(camera.azimuth, camera.elevation, camera.distance, camera.at), take,
+    )  # fmt: skip
+
+
+def meshes_of(live: Live) -> tuple[m.MeshInfo, ...]:
+    """Deforming meshes, as they are now."""
+    pairs = zip(live.surfaces.meshes(), live.surfaces.vertices(live.world.data))
+    return tuple(
+        m.MeshInfo(
+            mesh.name, len(mesh.bodies), tuple(mesh.triangles.ravel().tolist()), tuple(mesh.bodies.tolist()),
+            flat(vertices), mesh.colour,
+        )
+        for mesh, vertices in pairs
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ then for each deforming mesh: u32 mesh, u32 count, count x 3 f32 vertices
 """
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,12 +36,12 @@ class Frame:
 
 
 def pack_frame(
-    kind: int, sequence: int, time: float, position: Array, quat: Array, meshes: dict[int, Array] | None = None
+    kind: int, sequence: int, time: float, position: Array, quat: Array, meshes: Sequence[NDArray[np.floating]] = ()
 ) -> bytes:  # fmt: skip
-    """position (n, 3), quat (n, 4), and vertices (k, 3) by mesh, as one binary message."""
+    """position (n, 3), quat (n, 4), and vertices (k, 3) of each deforming mesh, as one binary message."""
     poses = np.concatenate([position, quat], axis=1).astype("<f4")
-    parts = [HEADER.pack(kind, sequence & 0xFFFFFFFF, time, len(poses), len(meshes or {})), poses.tobytes()]
-    for mesh, vertices in (meshes or {}).items():
+    parts = [HEADER.pack(kind, sequence & 0xFFFFFFFF, time, len(poses), len(meshes)), poses.tobytes()]
+    for mesh, vertices in enumerate(meshes):
         parts += [_BLOCK.pack(mesh, len(vertices)), np.asarray(vertices, "<f4").tobytes()]
     return b"".join(parts)
 

@@ -25,6 +25,22 @@ class BodyInfo:
 
 
 @dataclass(frozen=True)
+class MeshInfo:
+    """A deforming mesh; its place in the list is its number in pose frames, which bring its vertices.
+
+    triangles: three vertex numbers each, counter-clockwise from outside. bodies: for each of the `count` vertices, the number
+    of the body that a press there takes hold of. vertices: at the first moment, three numbers each. colour: sRGB, 0 to 1.
+    """
+
+    name: str
+    count: int
+    triangles: tuple[int, ...]
+    bodies: tuple[int, ...]
+    vertices: tuple[float, ...]
+    colour: Vec3
+
+
+@dataclass(frozen=True)
 class Marker:
     """A goal that can be dragged, called "task/point", and the body that it is meant for ("" for a centre of mass)."""
 
@@ -127,10 +143,14 @@ class PathLine:
 
 @dataclass(frozen=True)
 class GhostPose:
-    """Poses of all bodies at a moment: seven numbers each, position and quaternion, as in a pose frame."""
+    """Poses of all bodies at a moment: seven numbers each, position and quaternion, as in a pose frame.
+
+    meshes: vertices of each deforming mesh, three numbers each.
+    """
 
     time: float
     poses: tuple[float, ...]
+    meshes: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -165,6 +185,7 @@ class Model:
     fps: float
     glb: str
     bodies: tuple[BodyInfo, ...]
+    meshes: tuple[MeshInfo, ...]
     markers: tuple[Marker, ...]
     handles: tuple[Handle, ...]
     knobs: tuple[KnobInfo, ...]
@@ -282,5 +303,6 @@ class Error:
 ServerMessage = Model | Status | WhyReport | Input | PreviewPaths | Takes | Knobs | Notice | Error
 SERVER: dict[str, type] = {c.kind: c for c in get_args(ServerMessage)}
 PARTS = (
-    BodyInfo, Marker, Handle, KnobInfo, CameraInfo, TaskWhy, JointWhy, Balance, ContactWhy, PathLine, GhostPose, TakeInfo,
+    BodyInfo, MeshInfo, Marker, Handle, KnobInfo, CameraInfo, TaskWhy, JointWhy, Balance, ContactWhy, PathLine, GhostPose,
+    TakeInfo,
 )  # fmt: skip

@@ -47,19 +47,18 @@ async function loadFigure(model: ModelMessage): Promise<void> {
   const fresh = model.scene !== shownScene;
   let next: Figure;
   try {
-    next = await Figure.load(given(model.glb), model.bodies);
+    next = await Figure.load(given(model.glb), model);
   } catch {
     studio.say("The figure could not be fetched. Open the scene again, or reload the page.", "error");
     return;
   }
-  if (turn !== loading) return next.dispose();
-  figure?.dispose();
-  figure?.disposeGeometry();
+  if (turn !== loading) return next.dispose(true);
+  figure?.dispose(true);
   figure = grab.figure = next;
   previews.use(next);
   ghosts.use(next);
   viewport.add(next.root);
-  if (studio.frame) next.pose(studio.frame.poses);
+  if (studio.frame) next.pose(studio.frame.poses, studio.frame.meshes);
   shownScene = model.scene;
   if (fresh) viewport.look(model.camera);
 }
@@ -72,8 +71,9 @@ studio.on("model", (model) => {
 });
 
 studio.onFrame((frame) => {
-  if (frame.kind !== FRAME_LIVE || !figure) return;
-  figure.pose(frame.poses);
+  // a frame of the next model may come before its figure
+  if (frame.kind !== FRAME_LIVE || !figure || figure.bodies !== studio.model?.bodies) return;
+  figure.pose(frame.poses, frame.meshes);
   viewport.invalidate();
 });
 
@@ -315,7 +315,7 @@ studio.onLink((link) => {
 const exposed = {
   state: studio,
   get ready(): boolean {
-    return !!figure && !!studio.frame && shownScene === studio.model?.scene;
+    return !!figure && !!studio.frame && figure.bodies === studio.model?.bodies;
   },
   get drawn(): number {
     return viewport.drawn;
@@ -340,6 +340,12 @@ const exposed = {
     const k = studio.model?.bodies.findIndex((b) => b.name === name) ?? -1;
     const poses = studio.frame?.poses;
     return k >= 0 && poses ? [poses[7 * k]!, poses[7 * k + 1]!, poses[7 * k + 2]!] : undefined;
+  },
+  /** Vertices of a deforming mesh as they are drawn [m], Z up: three numbers each. */
+  vertices(name: string): number[] | undefined {
+    const k = studio.model?.meshes.findIndex((m) => m.name === name) ?? -1;
+    const places = figure?.verticesOf(k);
+    return places && Array.from(places);
   },
   /** A world point on the page [CSS px]. */
   project(point: Vec3) {

@@ -22,6 +22,19 @@ export interface BodyInfo {
   modes: Mode[];
 }
 
+// A deforming mesh; its place in the list is its number in pose frames, which bring its vertices.
+//
+// triangles: three vertex numbers each, counter-clockwise from outside. bodies: for each of the `count` vertices, the number
+// of the body that a press there takes hold of. vertices: at the first moment, three numbers each. colour: sRGB, 0 to 1.
+export interface MeshInfo {
+  name: string;
+  count: number;
+  triangles: number[];
+  bodies: number[];
+  vertices: number[];
+  colour: Vec3;
+}
+
 // A goal that can be dragged, called "task/point", and the body that it is meant for ("" for a centre of mass).
 export interface Marker {
   name: string;
@@ -105,9 +118,12 @@ export interface PathLine {
 }
 
 // Poses of all bodies at a moment: seven numbers each, position and quaternion, as in a pose frame.
+//
+// meshes: vertices of each deforming mesh, three numbers each.
 export interface GhostPose {
   time: number;
   poses: number[];
+  meshes: number[][];
 }
 
 // A take. live: it is the one being recorded; ghost: its number in ghost frames, or null.
@@ -274,6 +290,7 @@ export interface ModelMessage {
   fps: number;
   glb: string;
   bodies: BodyInfo[];
+  meshes: MeshInfo[];
   markers: Marker[];
   handles: Handle[];
   knobs: KnobInfo[];

@@ -43,7 +43,7 @@ class Shown {
       const strength = 0.34 * (1 - (0.7 * k) / Math.max(1, ghosts.length));
       const copy = pool.pop() ?? figure.ghost(colour, strength);
       copy.tint(colour, strength);
-      copy.pose(ghost.poses);
+      copy.pose(ghost.poses, ghost.meshes.entries());
       this.ghosts.push(copy);
       this.group.add(copy.root);
     });
@@ -51,7 +51,11 @@ class Shown {
   }
 
   remove(pool: Figure[]): void {
-    for (const child of this.group.children) if (child instanceof Line) child.geometry.dispose();
+    for (const child of this.group.children) {
+      if (!(child instanceof Line)) continue;
+      child.geometry.dispose();
+      (child.material as LineBasicMaterial).dispose();
+    }
     for (const ghost of this.ghosts) ghost.root.removeFromParent();
     pool.push(...this.ghosts);
     this.group.removeFromParent();
