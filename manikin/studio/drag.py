@@ -215,7 +215,9 @@ def _grab_part(run: Run, cast: Cast, grip: Grip) -> None:
     _, root = cast.of(grip.body)
     mine = cast.characters[root]
     grip.rivals = tuple(
-        t.name for t in run.tasks if t.name != DRAG and isinstance(t.measure, Points) and np.isin(t.measure.bodies, mine).any()
+        t.name
+        for t in run.tasks
+        if t.name not in WAITING and isinstance(t.measure, Points) and np.isin(t.measure.bodies, mine).any()
     )
 
 

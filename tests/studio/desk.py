@@ -83,6 +83,12 @@ class Desk:
     def body(self, name: str) -> np.ndarray:
         return np.array(self("name => studio.body(name)", name))
 
+    def quat(self, name: str) -> np.ndarray:
+        """How a body is turned, xyzw."""
+        find = "name => { const k = studio.state.model.bodies.findIndex(b => b.name === name);"
+        w, *xyz = self(find + " return Array.from(studio.state.frame.poses.slice(7 * k + 3, 7 * k + 7)); }", name)
+        return np.array([*xyz, w])
+
     def wait(self, seconds: float) -> None:
         """Let simulated time pass."""
         self.until("end => studio.state.status.time >= end", self.status("time") + seconds)
@@ -102,6 +108,20 @@ class Desk:
     def release(self) -> None:
         self.page.mouse.up()
         self.until("!studio.state.input?.held")
+
+    def view(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the camera is, and what it looks at [m]."""
+        view = self("studio.view")
+        return np.array(view["from"]), np.array(view["at"])
+
+    def handle(self) -> np.ndarray:
+        """The centre of mass of the first character [m]."""
+        return np.array(self.status("handles[0].place"))
+
+    def place(self, point: Any) -> tuple[float, float]:
+        """Where a point of the world is on the page."""
+        at = self("p => studio.project(p)", [float(v) for v in point])
+        return at["x"], at["y"]
 
     def gap(self) -> float:
         """How far the grabbed point is from the pointer [m]."""

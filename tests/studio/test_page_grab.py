@@ -2,8 +2,12 @@
 
 import math
 
+import mujoco
 import numpy as np
-from desk import IN_A_BROWSER, Desk, sit_down
+from desk import IN_A_BROWSER, PATIENCE, Desk, sit_down
+from scipy.spatial.transform import Rotation
+
+from manikin.recording import load_recording
 
 pytestmark = IN_A_BROWSER
 
@@ -113,3 +117,111 @@ def test_a_finger_on_a_tablet_grabs_too(browser, server):
         desk.until("studio.state.input?.held && studio.sent > 0")
         touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
         desk.until("!studio.state.input.held")
+
+
+def test_the_centre_of_mass_is_a_handle(desk):
+    desk.open("stand")
+    desk.play()
+    desk.wait(0.2)
+    before = desk.handle()
+    x, y = desk.place(before)
+    desk.press(x, y)
+    desk.move(x + 14, y + 6)
+    desk.until("studio.state.input?.held && studio.state.input.mode === 'com'")
+    wanted = np.array(desk("studio.state.input.goal")) - before
+    assert np.linalg.norm(wanted) > 0.03
+    desk.wait(1.0)
+    moved = desk.handle() - before
+    desk.release()
+    # within its strength, and without falling, the body leans that way
+    assert moved[:2] @ wanted[:2] / np.linalg.norm(wanted[:2]) > 0.015
+
+
+def test_the_assist_is_orange_helps_and_is_recorded(desk, tmp_path):
+    desk.open("stand")
+    assert not desk.page.is_visible('[data-testid="assist-label"]')
+    desk.page.fill('.assist input[type="number"]', "200")
+    desk.page.keyboard.press("Enter")
+    desk("document.activeElement.blur()")
+    desk.until("studio.state.status.assist === 200")
+    desk.play()
+    desk.wait(0.5)
+    desk.pause()
+    desk.page.wait_for_selector('[data-testid="assist-label"]:not([hidden])')
+    colour = "c => { const p = document.createElement('p'); p.style.color = c; return p.style.color; }"
+    orange = desk(colour, desk("getComputedStyle(document.documentElement).getPropertyValue('--force')"))
+    for part in ('[data-testid="assist-label"]', ".assist .name"):
+        assert desk("s => getComputedStyle(document.querySelector(s)).color", part) == orange
+    assert "N s given so far" in desk.page.inner_text(".assist")
+    impulse = desk.status("assist_impulse")
+    desk.click("tab-takes")
+    row = f'[data-take="{desk.status("take")}"]'
+    desk.page.click(f'{row} [data-testid="take-export"]')
+    with desk.page.expect_download(timeout=PATIENCE) as download:
+        desk.page.click(f'{row} [data-testid="export-npz"]')
+    download.value.save_as(tmp_path / "take.npz")
+    recording = load_recording(tmp_path / "take.npz")
+    pelvis = mujoco.MjModel.from_xml_string(recording.mjcf).body("pelvis").id
+    forces = recording.xfrc[recording.xfrc[:, 1] == pelvis, 2:5]
+    strength = np.linalg.norm(forces, axis=1)
+    assert 0 < strength.max() <= 200 + 1e-9
+    timestep = recording.meta["timestep"]
+    assert math.isclose(strength.sum() * timestep, impulse, rel_tol=0.05)
+
+
+def turned(desk: Desk, body: str, first: np.ndarray) -> float:
+    """How far a body has turned about the line of sight since `first` [rad], as Q counts it."""
+    q = Rotation.from_quat(desk.quat(body)) * Rotation.from_quat(first).inv()
+    eye, at = desk.view()
+    return float(q.as_rotvec() @ (at - eye) / np.linalg.norm(at - eye))
+
+
+def test_keys_turn_what_is_held(desk):
+    desk.open("stand")
+    desk.play()
+    desk.wait(0.2)
+    first = desk.quat("hand_r")
+    x, y = desk.spot("hand_r")
+    desk.press(x, y)
+    desk.move(x - 10, y - 25)
+    desk.until("studio.state.input?.held")
+    for _ in range(6):
+        desk.page.keyboard.press("q")
+    desk.wait(1.2)
+    clockwise = turned(desk, "hand_r", first)
+    for _ in range(12):
+        desk.page.keyboard.press("e")
+    desk.wait(1.2)
+    back = turned(desk, "hand_r", first)
+    desk.release()
+    # six degrees a press: 36 one way, then as many the other way
+    assert abs(clockwise - math.radians(36)) < 0.15
+    assert abs(back + math.radians(36)) < 0.15
+
+
+def test_the_wheel_moves_what_is_held_in_depth_and_not_the_camera(desk):
+    desk.open("stand")
+    desk.play()
+    desk.wait(0.2)
+    x, y = desk.spot("hand_r")
+    desk.press(x, y)
+    desk.move(x + 2, y - 20)
+    desk.until("studio.state.input?.held")
+    eye, at = desk.view()
+    away = (at - eye) / np.linalg.norm(at - eye)
+    desk.wait(0.1)
+    before = np.array(desk("studio.state.input.goal"))
+    for _ in range(5):
+        desk.page.mouse.wheel(0, 100)
+    desk.until(
+        "([goal, d]) => studio.state.input.goal.reduce((s, g, k) => s + (g - goal[k]) * d[k], 0) < -0.1",
+        [before.tolist(), away.tolist()],
+    )
+    assert np.allclose(desk.view(), (eye, at))
+    moved = np.array(desk("studio.state.input.goal")) - before
+    # towards the eye, and on the screen it stays under the pointer
+    assert np.linalg.norm(moved - (moved @ away) * away) < 0.25 * np.linalg.norm(moved)
+    desk.release()
+    for _ in range(3):
+        desk.page.mouse.wheel(0, 100)
+    desk.until("eye => Math.hypot(...studio.view.from.map((v, k) => v - eye[k])) > 0.1", eye.tolist())

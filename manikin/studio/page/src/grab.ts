@@ -67,7 +67,7 @@ export class Grab {
   ) {
     this.viewport = makeViewport((canvas) => this.listen(canvas));
     this.label = new Label(this.viewport, "force", "force-label");
-    this.assistLabel = new Label(this.viewport, "force");
+    this.assistLabel = new Label(this.viewport, "force", "assist-label");
     this.wanted.visible = false;
     this.viewport.scene.add(this.arrow.group, this.thread.line, this.springThread.line, this.wanted, this.assistArrow.group);
     this.viewport.beforeDraw.push(() => this.draw());

@@ -357,6 +357,10 @@ const exposed = {
     return pick && { ...pick, place: toWorld(pick.place) };
   },
   look: viewport.look.bind(viewport),
+  /** Where the camera is, and what it looks at [m], Z up. */
+  get view() {
+    return { from: toWorld(viewport.camera.position), at: toWorld(viewport.controls.target) };
+  },
 };
 declare global {
   interface Window {
