@@ -97,7 +97,8 @@ def test_the_preview_is_what_then_happens(desk):
     desk.until("!studio.state.status.preview && studio.previews.length === 0")
 
 
-def test_five_futures_and_one_is_taken(desk):
+def hold_a_fan(desk: Desk) -> None:
+    """Take the hand of the lift, and look at five futures."""
     desk.open("lift")
     desk.play()
     desk.wait(0.2)
@@ -110,9 +111,66 @@ def test_five_futures_and_one_is_taken(desk):
     desk.page.mouse.up()
     desk.until("[0, 1, 2, 3, 4].every(k => studio.previews.includes(k))")
     assert not desk.status("playing")
+
+
+def test_five_futures_and_one_is_taken(desk):
+    hold_a_fan(desk)
     before = desk("studio.state.input.goal")
     desk.click("future-3")
     desk.until("z => studio.state.input.held && studio.state.input.goal[2] > z + 0.1", before[2])
     desk.until("studio.state.status.playing")
     desk.page.keyboard.press("Escape")
     desk.until("!studio.state.input.held")
+
+
+def test_a_ghost_of_the_fan_is_clicked_and_taken(desk):
+    hold_a_fan(desk)
+    before = desk("studio.state.input.goal")
+    # somewhere on the ghost of the future that goes up, and not on its path
+    spot = desk("""() => {
+        const box = document.querySelector('canvas').getBoundingClientRect();
+        for (let y = box.top + 40; y < box.bottom - 40; y += 8)
+          for (let x = box.left + 80; x < box.right - 20; x += 8) {
+            const future = studio.future(x, y);
+            const label = document.elementFromPoint(x, y).tagName !== 'CANVAS';
+            if (future?.choice === 3 && future.by === 'ghost' && !label) return [x, y];
+          }
+        return null;
+    }""")
+    assert spot is not None, "no ghost of the third future can be seen"
+    # the figure itself is in front of its ghosts: there is nothing to take on a foot that stands
+    assert desk("p => studio.future(p.x, p.y)", desk("studio.project(studio.body('foot_l'))")) is None
+    desk.page.mouse.click(*spot)
+    desk.until("z => studio.state.input.held && studio.state.input.goal[2] > z + 0.1", before[2])
+    desk.until("studio.state.status.playing && studio.previews.length === 0")
+    desk.page.keyboard.press("Escape")
+    desk.until("!studio.state.input.held")
+
+
+def test_looking_back_shows_where_the_goals_were(desk):
+    desk.open("pendulum")
+    desk.play()
+    desk.until("studio.state.status.markers.some(m => m.active)")
+    desk.wait(0.3)
+    name = desk("studio.state.status.markers.find(m => m.active).name")
+    when, place = desk.status("time"), desk("n => studio.state.status.markers.find(m => m.name === n).place", name)
+    x, y = desk.place(place)
+    desk.press(x, y)
+    desk.move(x + 10, y - 30)
+    desk.wait(0.5)
+    desk.release()
+    desk.pause()
+    there = desk("n => studio.state.status.markers.find(m => m.name === n).place", name)
+    assert np.linalg.norm(np.subtract(there, place)) > 0.05
+    desk.until("n => studio.marks.includes(`goal ${n}`)", name)
+    desk("time => studio.state.send({kind: 'seek', time})", when)
+    desk.until("n => studio.state.status.seeking && studio.marks.includes(`past ${n}`)", name)
+    assert not desk("studio.marks.some(m => m.startsWith('goal') || m.startsWith('com'))")
+    assert "where the goals were" in desk.page.inner_text(".hint")
+    past = desk("n => studio.mark(`past ${n}`)", name)
+    assert np.linalg.norm(np.subtract(past, place)) < 0.02 < np.linalg.norm(np.subtract(past, there))
+    # of a take that this page has not seen, it says so
+    desk.page.reload()
+    desk.until("window.studio && studio.ready && studio.state.status.seeking")
+    desk.until("document.querySelector('.hint').textContent.includes('Goals are not recorded')")
+    assert not desk("studio.marks.some(m => m.startsWith('past'))")

@@ -3,6 +3,7 @@
 import { Plane, Quaternion, Vector3 } from "three";
 import { toView, toWorld, toWorldQuat } from "./axes";
 import type { Figure } from "./figure";
+import { Goals } from "./goals";
 import { FORCE, GOAL, Arrow, comMark, faceCamera, goalMark, Label, NEWTONS_PER_METRE, Thread } from "./marks";
 import type { Handle, InputMessage, Marker, Mode } from "./messages";
 import type { Studio } from "./studio";
@@ -56,6 +57,7 @@ export class Grab {
   private readonly springThread = new Thread(FORCE);
   private readonly wanted = goalMark();
   private readonly label: Label;
+  private readonly goals = new Goals();
   private readonly marks = new Map<string, ReturnType<typeof goalMark>>();
   private readonly assistArrow = new Arrow(FORCE, 0.012);
   private readonly assistLabel: Label;
@@ -72,8 +74,18 @@ export class Grab {
     this.viewport.scene.add(this.arrow.group, this.thread.line, this.springThread.line, this.wanted, this.assistArrow.group);
     this.viewport.beforeDraw.push(() => this.draw());
     studio.on("input", () => this.viewport.invalidate());
-    studio.on("status", () => this.viewport.invalidate());
-    studio.on("model", () => this.drop());
+    studio.on("status", (status) => {
+      this.goals.note(status);
+      this.viewport.invalidate();
+    });
+    let scene = "";
+    studio.on("model", (model) => {
+      if (model.scene !== scene) this.goals.forget();
+      scene = model.scene;
+      // picked bodies must be of this model: wait for its figure
+      this.figure = undefined;
+      this.drop();
+    });
     studio.onLink((link) => link.state !== "open" && this.drop());
   }
 
@@ -83,6 +95,21 @@ export class Grab {
 
   get dragging(): boolean {
     return this.drag !== undefined;
+  }
+
+  /** The goals of the moment that is looked at; undefined where they are not known. */
+  get goalsThen(): Marker[] | undefined {
+    return this.studio.status && this.goals.then(this.studio.status);
+  }
+
+  /** Names of the marks that are drawn now. */
+  get marked(): string[] {
+    return [...this.marks.keys()];
+  }
+
+  markAt(name: string): [number, number, number] | undefined {
+    const mark = this.marks.get(name);
+    return mark && toWorld(mark.position);
   }
 
   /** What lies under the pointer; undefined leaves the press to the camera. */
@@ -171,7 +198,7 @@ export class Grab {
     const under = this.under(this.drag);
     if (under) this.drag.offset.copy(pick.place).sub(under);
     this.studio.send({ kind: "grab", target: pick.target, mode: pick.mode, point: pick.point });
-    this.studio.select(pick.target);
+    this.studio.selected = pick.target;
     this.viewport.canvas.classList.add("holding");
     this.viewport.invalidate();
   }
@@ -196,7 +223,8 @@ export class Grab {
   }
 
   private wheel(event: WheelEvent): void {
-    if (!this.drag) return;
+    // while a future is chosen the wheel is the camera's
+    if (!this.drag || this.drag.pinned) return;
     event.preventDefault();
     this.deepen(-Math.sign(event.deltaY) * DEPTH);
   }
@@ -223,6 +251,8 @@ export class Grab {
 
   private tell(): void {
     const drag = this.drag!;
+    // without a finger it is where the server has it
+    if (drag.pinned && this.studio.input) toView(this.studio.input.goal, drag.goal);
     const turn = drag.turned ? toWorldQuat(drag.turn) : null;
     if (this.studio.send({ kind: "drag", goal: toWorld(drag.goal), turn, stamp: performance.now() })) this.sent++;
     this.viewport.invalidate();
@@ -259,11 +289,15 @@ export class Grab {
   }
 
   private drawMarks(): void {
-    // they belong to the present
-    const status = this.studio.status?.seeking ? undefined : this.studio.status;
+    const status = this.studio.status;
     const wanted = new Map<string, Vector3>();
-    for (const m of status?.markers ?? []) if (m.active) wanted.set(`goal ${m.name}`, toView(m.place));
-    for (const c of status?.handles ?? []) wanted.set(`com ${c.name}`, toView(c.place));
+    if (status?.seeking) {
+      // handles belong to the present
+      for (const m of this.goals.then(status) ?? []) wanted.set(`past ${m.name}`, toView(m.place));
+    } else {
+      for (const m of status?.markers ?? []) if (m.active) wanted.set(`goal ${m.name}`, toView(m.place));
+      for (const c of status?.handles ?? []) wanted.set(`com ${c.name}`, toView(c.place));
+    }
     for (const [name, mark] of this.marks) {
       if (wanted.has(name)) continue;
       mark.removeFromParent();
@@ -272,7 +306,7 @@ export class Grab {
     for (const [name, place] of wanted) {
       let mark = this.marks.get(name);
       if (!mark) {
-        mark = name.startsWith("goal") ? goalMark() : comMark();
+        mark = name.startsWith("com") ? comMark() : goalMark(name.startsWith("past"));
         this.marks.set(name, mark);
         this.viewport.scene.add(mark);
       }

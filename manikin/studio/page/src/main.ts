@@ -11,7 +11,7 @@ import { Ghosts } from "./ghosts";
 import { Grab } from "./grab";
 import { Help, listenToKeys, type Shortcut } from "./help";
 import { Knobs } from "./knobs";
-import { FRAME_LIVE, type ModelMessage, PROTOCOL, type Vec3 } from "./messages";
+import { FRAME_LIVE, type ModelMessage, PROTOCOL, type StatusMessage, type Vec3 } from "./messages";
 import { Previews } from "./preview";
 import { Studio } from "./studio";
 import "./style.css";
@@ -23,7 +23,7 @@ import { Viewport } from "./viewport";
 import { Why } from "./why";
 
 const studio = new Studio();
-const grab = new Grab(studio, (listen) => new Viewport(listen, Number(option("fps") ?? 0)));
+const grab = new Grab(studio, (listen) => makeViewport(listen));
 const viewport = grab.view;
 grab.enabled = option("drag") !== "off";
 const previews = new Previews(studio, viewport);
@@ -36,6 +36,16 @@ const why = new Why(studio);
 const theme = new Theme((colours) => viewport.colours(colours));
 grab.beforePick = (x, y) => previews.press(x, y);
 grab.staysHeld = () => previews.fanned;
+
+function makeViewport(listen: (canvas: HTMLCanvasElement) => void): Viewport {
+  try {
+    return new Viewport(listen, Number(option("fps") ?? 0));
+  } catch (error) {
+    const words = "This browser cannot draw in 3D (WebGL 2). Switch on its graphics acceleration, or try another browser.";
+    document.getElementById("app")!.replaceWith(h("p", { class: "sorry", role: "alert" }, words));
+    throw error;
+  }
+}
 
 // --- the figure
 
@@ -276,13 +286,24 @@ studio.on("status", (status) => {
   const slow = status.playing && status.realtime > 0 && status.realtime < 0.9 * status.speed;
   setText(pace, status.playing ? `${status.realtime.toFixed(2)}× real time` : "paused");
   pace.classList.toggle("bad", slow);
-  let words = "";
-  if (previews.fanned) words = "Five futures: click one to take it, Esc for none.";
-  else if (status.seeking) words = "Looking back. T tries again from here; Space goes on from the end.";
-  else if (!status.playing && !grab.dragging) words = "Paused. Press Space and drag the character.";
+  const words = hintFor(status);
   setText(hint, words);
   hint.hidden = !words;
 });
+
+/** What can be done now that is not plain to see. */
+function hintFor(status: StatusMessage): string {
+  if (previews.fanned) return "Five futures: click one to take it, Esc for none.";
+  if (status.seeking) {
+    const over = studio.takes.some((take) => take.id === status.take && !take.live);
+    const on = over ? "This take is over. T tries again from here." : "Looking back. T tries again from here; Space goes on from the end.";
+    const then = grab.goalsThen;
+    if (then?.length === 0) return on;
+    return `${on} ${then ? "Pale rings: where the goals were." : "Goals are not recorded."}`;
+  }
+  if (!status.playing && !grab.dragging) return "Paused. Press Space and drag the character.";
+  return "";
+}
 
 studio.onLine(({ text, level }) => {
   setText(line, text);
@@ -355,6 +376,18 @@ const exposed = {
   pick(x: number, y: number, push = false) {
     const pick = grab.pick(x, y, false, push);
     return pick && { ...pick, place: toWorld(pick.place) };
+  },
+  /** Which of five futures a press at a place of the page would take. */
+  future(x: number, y: number) {
+    return previews.futureAt(x, y);
+  },
+  /** Marks that are drawn: goals, where goals were, centres of mass. */
+  get marks(): string[] {
+    return grab.marked;
+  },
+  /** Where a mark is drawn [m], Z up. */
+  mark(name: string): Vec3 | undefined {
+    return grab.markAt(name);
   },
   look: viewport.look.bind(viewport),
   /** Where the camera is, and what it looks at [m], Z up. */

@@ -83,6 +83,8 @@ export class Viewport {
     this.scene.fog = new Fog("#ffffff", 9, 30);
     this.look({ azimuth: 38, elevation: -9, distance: 4.2, at: [0, 0, 0.9] });
 
+    // three.js builds its part anew; we only have to draw again
+    this.canvas.addEventListener("webglcontextrestored", () => this.invalidate());
     new ResizeObserver(() => this.resize()).observe(this.element);
     this.loop(fps);
   }
