@@ -266,6 +266,27 @@ def test_two_pages_see_the_same_and_one_that_comes_late_knows_all(page: Page, se
     other.close()
 
 
+def test_nobody_is_told_nothing(page: Page, served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    page.say(m.Open("stand"))
+    page.say(m.Why(True))
+    page.say(m.Play())
+    page.wait("why_report")
+    page.close()
+    session = served.studio.session
+    while session.audience:
+        time.sleep(0.01)
+    said: list[str] = []
+    session.ask(lambda: monkeypatch.setattr(session, "send", lambda key, content: said.append(key))).result(20)
+    before = session.live.time
+    while session.live.time < before + 0.5:
+        time.sleep(0.01)
+    assert not said, "physics goes on, and nothing is made ready for nobody"
+    session.ask(lambda: monkeypatch.undo()).result(20)
+    again = Page(served)
+    assert again.wait("why_report", lambda w: w["time"] > before)["tasks"]
+    again.close()
+
+
 def test_a_page_that_does_not_read_drops_frames_and_slows_nobody(page: Page, served: Running) -> None:
     lazy = socket.create_connection(("127.0.0.1", served.port))
     lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
