@@ -185,6 +185,26 @@ def test_a_pickle_is_refused_and_never_opened(served: Running, tmp_path: Path) -
     assert alive(served)
 
 
+def test_a_model_that_names_files_is_refused(served: Running, tmp_path: Path) -> None:
+    session = served.studio.session
+    session.ask(lambda: [session.handle(m.Open("stand")), session.handle(m.Step(20))]).result(60)
+    take = session.take
+    session.ask(lambda: session.handle(m.TakeSave(take))).result(60)
+    with np.load(served.studio.folder.file(take, ".npz")) as saved:
+        arrays = dict(saved)
+    secret = tmp_path / "secret.xml"
+    secret.write_text("<mujoco><worldbody><body/></worldbody></mujoco>")
+    arrays["mjcf"] = np.array(str(arrays["mjcf"]).replace("<worldbody>", f'<include file="{secret}"/><worldbody>', 1))
+    packed = io.BytesIO()
+    np.savez(packed, **arrays)
+    headers = {"x-manikin-token": served.studio.token}
+    answer = httpx.post(f"http://127.0.0.1:{served.port}/api/takes", content=packed.getvalue(), headers=headers)
+    assert answer.status_code == 400
+    assert "it has <include>" in answer.json()["error"]
+    assert served.studio.folder.ids() == [take]
+    assert alive(served)
+
+
 def test_a_file_that_unpacks_to_more_than_memory_is_refused(served: Running) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("ctrl.npy", "w") as entry:
