@@ -309,10 +309,10 @@ def _move_goal(run: Run, task: Task, grip: Grip) -> None:
             task.law.place = task.law.place.copy()
             task.law.place[rows] = value
         return
-    size = grip.first + len(value) if task.goal is None else len(task.goal.at(run.world, False).value)
     if not isinstance(task.goal, Dragged):
         # the script has a new goal: that is the one to go back to
         grip.before = task.goal
+        size = grip.first + len(value) if task.goal is None else len(task.goal.at(run.world, False).value)
         task.goal = Dragged(task.goal, grip.first, value, size)
     elif not np.array_equal(task.goal.value, value):
         task.goal = replace(task.goal, value=value)

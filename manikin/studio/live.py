@@ -142,6 +142,7 @@ class Live:
         self.watched = Watched(run.controller)
         run.controller = self.watched
         self.run = run
+        self.bodies = run.world.names(mujoco.mjtObj.mjOBJ_BODY)
         self._script = run.script
         self.cast = drag.find_cast(run.world, self.meta)
         run.pullers = (*run.pullers, _Hand(self), *(_Helper(self, root) for root in self.cast.characters))
@@ -175,9 +176,8 @@ class Live:
             if self.grip is None:
                 return
             self.grip.goal = np.array(message.goal)
-            turn = None if message.turn is None else np.array(message.turn) / np.linalg.norm(message.turn)
-            self.grip.turn = turn
-            self._note("drag", goal=list(message.goal), **({} if message.turn is None else {"turn": list(message.turn)}))
+            self.grip.turn = None if message.turn is None else np.array(message.turn) / np.linalg.norm(message.turn)
+            self._note("drag", goal=message.goal, **({} if message.turn is None else {"turn": message.turn}))
         elif isinstance(message, Release):
             self._let_go()
             self._note("release")

@@ -90,6 +90,7 @@ class Studio:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._passed: collections.deque[tuple[str, str | bytes]] = collections.deque()
         self.session = Session(folder, self._send)
+        self.session.audience = False
         routes = [
             WebSocketRoute("/ws", self._websocket),
             Route("/api/scenes", self._guarded(self._scenes)),
@@ -169,6 +170,7 @@ class Studio:
         await socket.accept()
         client = Client()
         self.clients.add(client)
+        self.session.audience = True
         for key, content in await asyncio.wrap_future(self.session.ask(self.session.welcome)):
             client.offer(key, content)
         pump = asyncio.create_task(client.pump(socket))
@@ -179,6 +181,7 @@ class Studio:
             pass
         finally:
             self.clients.discard(client)
+            self.session.audience = bool(self.clients)
             pump.cancel()
             with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError, OSError):
                 await pump
@@ -344,7 +347,7 @@ def make_server(studio: Studio) -> uvicorn.Server:
     """uvicorn with what we rely on: no large messages, no access log, a quick end."""
     config = uvicorn.Config(
         studio.app, log_level="warning", access_log=False, ws="websockets-sansio", ws_max_size=MAX_TEXT,
-        ws_per_message_deflate=False, timeout_graceful_shutdown=1, server_header=False,
+        ws_per_message_deflate=False, timeout_graceful_shutdown=1, server_header=False, proxy_headers=False,
     )  # fmt: skip
     return uvicorn.Server(config)
 

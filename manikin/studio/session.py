@@ -30,6 +30,7 @@ FRAME, STATUS, INPUT, WHY = 1 / 60, 1 / 20, 1 / 30, 1 / 5
 TICK = 0.004
 # physics that is later than this [s] gives up the lost time
 LATE = 0.1
+_POINTER = (m.Drag, m.Grab, m.Release, m.Assist)
 # moments to return to: one a second, and at most so many (every second one is then dropped)
 KEPT = 240
 
@@ -66,6 +67,7 @@ class Session(Stage):
         self._clock = (0.0, 0.0)  # real and simulated time from which steps are paced
         self._rate: collections.deque[tuple[float, float]] = collections.deque(maxlen=64)
         self._arrivals: dict[int, float] = {}
+        self.audience = True  # whether anyone listens
         # processor time of all steps [s]
         self.step_seconds = 0.0
 
@@ -87,8 +89,7 @@ class Session(Stage):
         if pointer:
             self._arrivals[id(message)] = time.perf_counter()
         self._line.append(message)
-        # a pointer waits for the next step, which looks at it first
-        if not pointer or not self.playing:
+        if not self.playing:
             self._wake.set()
 
     def ask(self, work: Callable[[], T]) -> "concurrent.futures.Future[T]":
@@ -111,7 +112,10 @@ class Session(Stage):
                     self._tell(time.perf_counter())
                 except Exception as error:
                     wait = self._stumble(error)
-                if wait > 0:
+                if self.playing:
+                    # steps follow within milliseconds, and look at the line first: an event costs more than it brings
+                    time.sleep(max(0.0, wait))
+                elif wait > 0:
                     self._wake.wait(wait)
         finally:
             self.preview.close()
@@ -196,7 +200,10 @@ class Session(Stage):
 
     def handle(self, message: m.ClientMessage) -> None:
         """What a message asks for; called between steps."""
-        if isinstance(message, m.Open):
+        if isinstance(message, _POINTER):
+            # first, for there are a hundred a second
+            self._handle_pointer(message)
+        elif isinstance(message, m.Open):
             if message.scene not in shipped():
                 # the page may open what ships with the package, and nothing else of the disk
                 raise InputError(f"no scene is called '{message.scene}'{did_you_mean(message.scene, shipped())}")
@@ -204,13 +211,10 @@ class Session(Stage):
         elif isinstance(message, m.TakeName | m.TakeSave | m.TakeLoad | m.TakeDelete | m.TakeGhost):
             self._handle_take(message)
         else:
-            if self.live is None:
-                raise InputError("no scene is open")
             self._handle_live(message)
 
     def _handle_live(self, message: m.ClientMessage) -> None:
-        live = self.live
-        assert live is not None
+        live = self._open_run()
         if isinstance(message, m.Play):
             self._go_on()
             self.playing = True
@@ -230,8 +234,6 @@ class Session(Stage):
             self._anchor()
         elif isinstance(message, m.Knob | m.Undo):
             self._handle_knob(message)
-        elif isinstance(message, m.Grab | m.Drag | m.Release | m.Assist):
-            self._handle_pointer(message)
         elif isinstance(message, m.Seek):
             self.playing = False
             self.shown = min(message.time, self._length())
@@ -250,8 +252,7 @@ class Session(Stage):
             self._handle_pointer(m.Drag(goal))
 
     def _handle_pointer(self, message: m.Grab | m.Drag | m.Release | m.Assist) -> None:
-        live = self.live
-        assert live is not None
+        live = self._open_run()
         if not isinstance(message, m.Drag):
             self._ready()
         elif self.past is not None or self.diverged:
@@ -260,6 +261,11 @@ class Session(Stage):
             self._say(input_message(live, False, self._stamp), unique=True)
         live.give(message)
         self.preview.stale = True
+
+    def _open_run(self) -> Live:
+        if self.live is None:
+            raise InputError("no scene is open")
+        return self.live
 
     def _go_on(self) -> None:
         self._ready()
@@ -284,6 +290,8 @@ class Session(Stage):
         if self.live is None or not self._is_due("frame", now, FRAME):
             return
         self._rate.append((now, self.live.time))
+        if not self.audience:
+            return
         self._send_frames()
         self._send_preview()
         if self._is_due("status", now, STATUS):

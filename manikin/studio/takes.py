@@ -107,9 +107,7 @@ class Journal(Recorder):
             self.flush()
 
     def _write(self, kind: str, content: bytes) -> None:
-        self._file.write(_RECORD.pack(_CODES[kind], len(content)))
-        self._file.write(content)
-        self._end += _RECORD.size + len(content)
+        self._end += self._file.write(_RECORD.pack(_CODES[kind], len(content)) + content)
 
     def flush(self) -> None:
         """Hand over to the operating system: from here on a kill of this process loses nothing of it."""

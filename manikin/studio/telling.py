@@ -1,6 +1,5 @@
 """What a page is told of a run: its bodies, goals, handles, and the present drag."""
 
-import mujoco
 import numpy as np
 
 from manikin.studio import drag
@@ -14,7 +13,7 @@ def model_message(live: Live, take: str) -> m.Model:
     """All that a page needs to know of a scene."""
     scene, world = live.scene, live.world
     bodies = []
-    for number, name in enumerate(world.names(mujoco.mjtObj.mjOBJ_BODY)):
+    for number, name in enumerate(live.bodies):
         part_of, owner = live.cast.of(number)
         modes = drag.modes_of(live.cast, number)
         bodies.append(m.BodyInfo(name, int(world.model.body_parentid[number]), part_of, owner, modes))  # type: ignore[arg-type]
@@ -40,8 +39,7 @@ def meshes_of(live: Live) -> tuple[m.MeshInfo, ...]:
 
 def markers_of(live: Live) -> tuple[m.Marker, ...]:
     """Goals that can be dragged, as they are now."""
-    names = live.world.names(mujoco.mjtObj.mjOBJ_BODY)
-    return tuple(m.Marker(n, t.name, names[b], vec(p), t.active) for n, t, b, _, p in drag.markers(live.run))
+    return tuple(m.Marker(n, t.name, live.bodies[b], vec(p), t.active) for n, t, b, _, p in drag.markers(live.run))
 
 
 def handles_of(live: Live) -> tuple[m.Handle, ...]:
