@@ -160,10 +160,13 @@ const panels = {
   takes: { title: "Takes", element: takes.element },
 };
 type PanelName = keyof typeof panels;
-let panel: PanelName | undefined = innerWidth < 900 ? undefined : "knobs";
+// a narrow page has its panels below the picture, and may shut them
+const wide = matchMedia("(min-width: 900px)");
+let panel: PanelName | undefined = wide.matches ? "knobs" : undefined;
+wide.addEventListener("change", () => wide.matches && !panel && showPanel("knobs"));
 const tabs = new Map<PanelName, HTMLButtonElement>();
 for (const [name, { title }] of Object.entries(panels) as [PanelName, { title: string }][]) {
-  tabs.set(name, h("button", { type: "button", role: "tab", "data-testid": `tab-${name}`, onclick: () => showPanel(panel === name && innerWidth < 900 ? undefined : name) }, title));
+  tabs.set(name, h("button", { type: "button", role: "tab", "data-testid": `tab-${name}`, onclick: () => showPanel(panel === name && !wide.matches ? undefined : name) }, title));
 }
 const dockBody = h("div", { class: "dock-body" });
 const dock = h("aside", { class: "dock", "aria-label": "Panels" }, h("div", { class: "tabs", role: "tablist" }, ...tabs.values()), dockBody);
@@ -301,7 +304,7 @@ function hintFor(status: StatusMessage): string {
     if (then?.length === 0) return on;
     return `${on} ${then ? "Pale rings: where the goals were." : "Goals are not recorded."}`;
   }
-  if (!status.playing && !grab.dragging) return "Paused. Press Space and drag the character.";
+  if (!status.playing && !grab.dragging) return "Paused. Press play (Space) and drag the character.";
   return "";
 }
 

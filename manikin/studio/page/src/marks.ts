@@ -143,15 +143,19 @@ export class Thread {
 const paint = (color: string, opacity: number) => new MeshBasicMaterial({ color, transparent: true, opacity, depthTest: false, toneMapped: false });
 const BALL = new SphereGeometry(4.5, 16, 12);
 const RING = new TorusGeometry(9, 1.1, 8, 32);
-const NOW = { ball: paint(GOAL, 0.9), ring: paint(GOAL, 0.55) };
-const THEN = { ball: paint(GOAL, 0.25), ring: paint(GOAL, 0.4) };
+const NOW = { ball: paint(GOAL, 0.9), ring: paint(GOAL, 0.75), halo: paint("#fffaf2", 0.75) };
+const THEN = { ball: paint(GOAL, 0.25), ring: paint(GOAL, 0.4), halo: paint("#fffaf2", 0.3) };
+// a pale rim: blue on a blue prop would be hard to see
+const HALO = [new SphereGeometry(5.8, 16, 12), new TorusGeometry(9, 2.3, 8, 32)];
 
 /** A goal: a blue ball with a ring, of constant size on the screen; a pale one where it was. */
 export function goalMark(past = false): Group {
   const paints = past ? THEN : NOW;
   const [ball, ring] = [new Mesh(BALL, paints.ball), new Mesh(RING, paints.ring)];
+  const halo = HALO.map((shape) => new Mesh(shape, paints.halo));
+  for (const rim of halo) rim.renderOrder = 5.5;
   ball.renderOrder = ring.renderOrder = 6;
-  return new Group().add(ball, ring);
+  return new Group().add(...halo, ball, ring);
 }
 
 const QUARTERS = [0, 1, 2, 3].map((k) => new CylinderGeometry(8, 8, 0.1, 12, 1, false, (k * Math.PI) / 2, Math.PI / 2).rotateX(Math.PI / 2));
