@@ -31,6 +31,13 @@ def test_the_why_panel_explains(desk):
     assert "cm from the edge" in desk.page.inner_text('[data-testid="why-balance"]')
     order = desk("studio.state.why.tasks.filter(t => t.active).map(t => t.priority)")
     assert order == sorted(order)
+    # looking back: these are the reasons of the end, and the arrows would be in the wrong place
+    desk("studio.state.send({kind: 'seek', time: 0})")
+    desk.until("studio.state.status.seeking && studio.cones === 0")
+    assert desk.page.is_visible('[data-testid="why-later"]')
+    desk.play()
+    desk.until("studio.cones > 0")
+    assert not desk.page.is_visible('[data-testid="why-later"]')
     desk.click("tab-knobs")
     desk.until("studio.cones === 0 && !studio.state.status.why")
 
@@ -45,6 +52,10 @@ def test_a_lost_connection_is_told_and_comes_back(browser, tmp_path):
         with Running(Studio(TakeFolder(tmp_path), token="a-token"), port=first.port):
             desk.until("studio.state.link.state === 'open'")
             assert not desk.page.is_visible('[data-testid="banner"]')
+            # a server that has just begun shows no scene yet
+            desk.page.wait_for_selector('[data-testid="gallery"]:not([hidden])', timeout=PATIENCE)
+            desk.click("scene-stand")
+            desk.until("studio.ready && studio.state.model.scene === 'stand'")
 
 
 def test_a_wrong_token_says_what_to_do(browser, server):
@@ -71,3 +82,12 @@ def test_it_fits_1280_by_720_in_light_and_dark(browser, server, scheme):
         desk.page.keyboard.press("?")
         assert desk.page.is_visible('[data-testid="help"]')
         desk.page.keyboard.press("Escape")
+
+
+def test_without_webgl_it_says_what_to_do(browser, server):
+    context = browser.new_context()
+    page = context.new_page()
+    page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
+    page.goto(server.address)
+    assert "WebGL" in page.inner_text('[role="alert"]')
+    context.close()

@@ -47,9 +47,16 @@ def test_a_take_becomes_a_film(desk, tmp_path):
     desk.click("tab-takes")
     row = f'[data-take="{desk.status("take")}"]'
     length = desk.status("length")
+    # Esc, or a press elsewhere, shuts the menu
+    for shut in (lambda: desk.page.keyboard.press("Escape"), lambda: desk.click("clock")):
+        desk.page.click(f'{row} [data-testid="take-export"]')
+        assert desk.page.is_visible(f'{row} [data-testid="export-mp4"]')
+        shut()
+        assert not desk.page.is_visible(f'{row} [data-testid="export-mp4"]')
     desk.page.click(f'{row} [data-testid="take-export"]')
     with desk.page.expect_download(timeout=PATIENCE) as download:
         desk.page.click(f'{row} [data-testid="export-mp4"]')
+        assert "film is being made" in desk.page.inner_text('[data-testid="message"]')
     download.value.save_as(tmp_path / "take.mp4")
     frames, facts = imageio_ffmpeg.count_frames_and_secs(str(tmp_path / "take.mp4"))
     assert frames > 5

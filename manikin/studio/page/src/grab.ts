@@ -3,8 +3,7 @@
 import { Plane, Quaternion, Vector3 } from "three";
 import { toView, toWorld, toWorldQuat } from "./axes";
 import type { Figure } from "./figure";
-import { Goals } from "./goals";
-import { FORCE, GOAL, Arrow, comMark, faceCamera, goalMark, Label, NEWTONS_PER_METRE, Thread } from "./marks";
+import { FORCE, GOAL, Arrow, faceCamera, goalMark, Label, NEWTONS_PER_METRE, Thread } from "./marks";
 import type { Handle, InputMessage, Marker, Mode } from "./messages";
 import type { Studio } from "./studio";
 import type { Viewport } from "./viewport";
@@ -57,8 +56,6 @@ export class Grab {
   private readonly springThread = new Thread(FORCE);
   private readonly wanted = goalMark();
   private readonly label: Label;
-  private readonly goals = new Goals();
-  private readonly marks = new Map<string, ReturnType<typeof goalMark>>();
   private readonly assistArrow = new Arrow(FORCE, 0.012);
   private readonly assistLabel: Label;
   private readonly viewport: Viewport;
@@ -74,14 +71,8 @@ export class Grab {
     this.viewport.scene.add(this.arrow.group, this.thread.line, this.springThread.line, this.wanted, this.assistArrow.group);
     this.viewport.beforeDraw.push(() => this.draw());
     studio.on("input", () => this.viewport.invalidate());
-    studio.on("status", (status) => {
-      this.goals.note(status);
-      this.viewport.invalidate();
-    });
-    let scene = "";
-    studio.on("model", (model) => {
-      if (model.scene !== scene) this.goals.forget();
-      scene = model.scene;
+    studio.on("status", () => this.viewport.invalidate());
+    studio.on("model", () => {
       // picked bodies must be of this model: wait for its figure
       this.figure = undefined;
       this.drop();
@@ -95,21 +86,6 @@ export class Grab {
 
   get dragging(): boolean {
     return this.drag !== undefined;
-  }
-
-  /** The goals of the moment that is looked at; undefined where they are not known. */
-  get goalsThen(): Marker[] | undefined {
-    return this.studio.status && this.goals.then(this.studio.status);
-  }
-
-  /** Names of the marks that are drawn now. */
-  get marked(): string[] {
-    return [...this.marks.keys()];
-  }
-
-  markAt(name: string): [number, number, number] | undefined {
-    const mark = this.marks.get(name);
-    return mark && toWorld(mark.position);
   }
 
   /** What lies under the pointer; undefined leaves the press to the camera. */
@@ -283,36 +259,8 @@ export class Grab {
   // --- what is drawn
 
   private draw(): void {
-    this.drawMarks();
     this.drawInput(this.studio.input);
     this.drawAssist();
-  }
-
-  private drawMarks(): void {
-    const status = this.studio.status;
-    const wanted = new Map<string, Vector3>();
-    if (status?.seeking) {
-      // handles belong to the present
-      for (const m of this.goals.then(status) ?? []) wanted.set(`past ${m.name}`, toView(m.place));
-    } else {
-      for (const m of status?.markers ?? []) if (m.active) wanted.set(`goal ${m.name}`, toView(m.place));
-      for (const c of status?.handles ?? []) wanted.set(`com ${c.name}`, toView(c.place));
-    }
-    for (const [name, mark] of this.marks) {
-      if (wanted.has(name)) continue;
-      mark.removeFromParent();
-      this.marks.delete(name);
-    }
-    for (const [name, place] of wanted) {
-      let mark = this.marks.get(name);
-      if (!mark) {
-        mark = name.startsWith("com") ? comMark() : goalMark(name.startsWith("past"));
-        this.marks.set(name, mark);
-        this.viewport.scene.add(mark);
-      }
-      mark.position.copy(place);
-      faceCamera(mark, this.viewport);
-    }
   }
 
   private drawInput(input: InputMessage | undefined): void {

@@ -2,16 +2,18 @@
 
 import { Vector3 } from "three";
 import { given, option } from "./addresses";
-import { toView, toWorld } from "./axes";
+import { toView } from "./axes";
 import { Contacts } from "./contacts";
 import { button, h, icon, setText } from "./dom";
+import { expose } from "./expose";
 import { Figure } from "./figure";
 import { Gallery } from "./gallery";
 import { Ghosts } from "./ghosts";
 import { Grab } from "./grab";
 import { Help, listenToKeys, type Shortcut } from "./help";
 import { Knobs } from "./knobs";
-import { FRAME_LIVE, type ModelMessage, PROTOCOL, type StatusMessage, type Vec3 } from "./messages";
+import { FRAME_LIVE, type ModelMessage, PROTOCOL, type StatusMessage } from "./messages";
+import { Pins } from "./pins";
 import { Previews } from "./preview";
 import { Studio } from "./studio";
 import "./style.css";
@@ -26,6 +28,7 @@ const studio = new Studio();
 const grab = new Grab(studio, (listen) => makeViewport(listen));
 const viewport = grab.view;
 grab.enabled = option("drag") !== "off";
+const pins = new Pins(studio, viewport);
 const previews = new Previews(studio, viewport);
 const ghosts = new Ghosts(studio, viewport);
 const contacts = new Contacts(viewport);
@@ -182,10 +185,12 @@ function showPanel(name: PanelName | undefined): void {
 
 function askWhy(): void {
   if (studio.model) studio.send({ kind: "why", on: panel === "why" });
-  if (panel !== "why") contacts.set([]);
 }
 
-studio.on("why_report", (report) => panel === "why" && contacts.set(report.contacts));
+// they belong to the present
+const showsContacts = () => panel === "why" && !studio.status?.seeking;
+studio.on("why_report", (report) => showsContacts() && contacts.set(report.contacts));
+studio.on("status", () => contacts.shown && !showsContacts() && contacts.set([]));
 
 const title = h("strong", { class: "title" });
 const stepChip = h("span", { class: "chip", hidden: true, "data-testid": "step" });
@@ -222,6 +227,7 @@ const top = h(
 );
 
 function escape(): void {
+  if (takes.closeMenus()) return;
   if (previews.fanned) previews.endFan();
   else if (grab.dragging) grab.letGo();
   else gallery.hide();
@@ -300,7 +306,7 @@ function hintFor(status: StatusMessage): string {
   if (status.seeking) {
     const over = studio.takes.some((take) => take.id === status.take && !take.live);
     const on = over ? "This take is over. T tries again from here." : "Looking back. T tries again from here; Space goes on from the end.";
-    const then = grab.goalsThen;
+    const then = pins.goalsThen;
     if (then?.length === 0) return on;
     return `${on} ${then ? "Pale rings: where the goals were." : "Goals are not recorded."}`;
   }
@@ -336,71 +342,4 @@ studio.onLink((link) => {
 
 // --- for tests and the curious
 
-const exposed = {
-  state: studio,
-  get ready(): boolean {
-    return !!figure && !!studio.frame && figure.bodies === studio.model?.bodies;
-  },
-  get drawn(): number {
-    return viewport.drawn;
-  },
-  get sent(): number {
-    return grab.sent;
-  },
-  get arrow() {
-    return grab.shown;
-  },
-  get previews(): number[] {
-    return previews.choices;
-  },
-  get ghosts(): number[] {
-    return ghosts.numbers;
-  },
-  get cones(): number {
-    return contacts.shown;
-  },
-  /** Position of a body's origin [m], Z up. */
-  body(name: string): Vec3 | undefined {
-    const k = studio.model?.bodies.findIndex((b) => b.name === name) ?? -1;
-    const poses = studio.frame?.poses;
-    return k >= 0 && poses ? [poses[7 * k]!, poses[7 * k + 1]!, poses[7 * k + 2]!] : undefined;
-  },
-  /** Vertices of a deforming mesh as they are drawn [m], Z up: three numbers each. */
-  vertices(name: string): number[] | undefined {
-    const k = studio.model?.meshes.findIndex((m) => m.name === name) ?? -1;
-    const places = figure?.verticesOf(k);
-    return places && Array.from(places);
-  },
-  /** A world point on the page [CSS px]. */
-  project(point: Vec3) {
-    return viewport.project(toView(point));
-  },
-  /** What a press at a place of the page would grab. */
-  pick(x: number, y: number, push = false) {
-    const pick = grab.pick(x, y, false, push);
-    return pick && { ...pick, place: toWorld(pick.place) };
-  },
-  /** Which of five futures a press at a place of the page would take. */
-  future(x: number, y: number) {
-    return previews.futureAt(x, y);
-  },
-  /** Marks that are drawn: goals, where goals were, centres of mass. */
-  get marks(): string[] {
-    return grab.marked;
-  },
-  /** Where a mark is drawn [m], Z up. */
-  mark(name: string): Vec3 | undefined {
-    return grab.markAt(name);
-  },
-  look: viewport.look.bind(viewport),
-  /** Where the camera is, and what it looks at [m], Z up. */
-  get view() {
-    return { from: toWorld(viewport.camera.position), at: toWorld(viewport.controls.target) };
-  },
-};
-declare global {
-  interface Window {
-    studio: typeof exposed;
-  }
-}
-window.studio = exposed;
+expose({ studio, viewport, grab, pins, previews, ghosts, contacts, figure: () => figure });

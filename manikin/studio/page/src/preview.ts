@@ -110,7 +110,7 @@ export class Previews {
     this.choosing = true;
     this.wasPlaying = this.studio.status?.playing ?? false;
     if (this.wasPlaying) this.studio.send({ kind: "pause" });
-    this.studio.send({ kind: "fan" });
+    if (!this.studio.send({ kind: "fan" })) this.endFan();
   }
 
   take(choice: number): void {

@@ -89,6 +89,12 @@ export class Viewport {
     this.loop(fps);
   }
 
+  /** Shapes and textures on the graphics card. */
+  get memory(): { geometries: number; textures: number } {
+    const { geometries, textures } = this.renderer.info.memory;
+    return { geometries, textures };
+  }
+
   invalidate(): void {
     this.dirty = true;
   }
