@@ -331,6 +331,9 @@ def let_go(run: Run, grip: Grip) -> None:
     if grip.task in (DRAG, LEAN):
         task.active = False
         return
+    if grip.mode == "goal":
+        # also where time has stood since the pointer moved
+        _move_goal(run, task, grip)
     # unknown until the controller has looked
     task.error = float("inf")
     if isinstance(task.law, Hold):

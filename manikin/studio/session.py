@@ -342,7 +342,8 @@ class Session(Stage):
         shown = live.time if self.shown is None else self.shown
         markers = () if self.past is not None else markers_of(live)
         return m.Status(
-            self.take, shown, self._length(), self.playing, self.speed, live.step_name(), ok and not self.diverged,
+            self.take, shown, self._length(), self.playing, self.speed, live.step_name(), self._finished(),
+            tuple(m.Tick(at, name) for at, name in self._ticks()), ok and not self.diverged,
             self.diverged or reason, realtime, self.shown is not None, bool(self.diverged), len(self.undone), live.assist,
             vec(live.helped), live.impulse, markers, handles_of(live), self.preview.on, self.why is not None,
         )  # fmt: skip

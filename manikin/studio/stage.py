@@ -13,7 +13,7 @@ from manikin.export.gltf import glb_bytes
 from manikin.recording import Recorder, Recording
 from manikin.scenes.scene import Scene, parse_text
 from manikin.studio import messages as m
-from manikin.studio.live import Live, Moment, run_again, with_values
+from manikin.studio.live import Live, Moment, Over, run_again, with_values
 from manikin.studio.preview import Previewer
 from manikin.studio.takes import Journal, Past, TakeFolder, nearest_frame, read_qpos
 from manikin.studio.telling import model_message
@@ -123,6 +123,19 @@ class Stage:
         if self.past is not None:
             return self.past.seconds
         return 0.0 if self.live is None else self.live.time
+
+    def _ticks(self) -> list[tuple[float, str]]:
+        """When what happened in the take that is looked at."""
+        source = self.past if self.past is not None else None if self.live is None else self.live.run.recorder
+        return source.ticks if isinstance(source, Past | Journal) else []
+
+    def _finished(self) -> bool:
+        """Whether the script has ended in the take that is looked at."""
+        assert self.live is not None
+        if self.past is None:
+            return self.live.run.script.done or isinstance(self.live.run.script, Over)
+        ends = {step.name for step in self.live.scene.steps if step.end}
+        return any(name in ends for _, name in self.past.ticks)
 
     def branch(self, moment: float) -> None:
         """Go on from the frame at a time as a new take, paused there."""

@@ -41,6 +41,8 @@ _KINDS = {code: kind for kind, code in _CODES.items()}
 _TABLES = ("head", "event", "change", "input", "end")
 # at the latest after so many seconds what was recorded is with the operating system
 FLUSH = 0.25
+# events of a take that are told; a script that goes round and round has no end of them
+MAX_TICKS = 200
 # the most that a recording from elsewhere may unpack to [bytes]
 MAX_UNPACKED = 1024 * 1024 * 1024
 
@@ -64,12 +66,14 @@ class Journal(Recorder):
         self._end = 0
         self._flushed = time.monotonic()
         self.offsets, self.frame_steps, self.times = array("q"), array("q"), array("d")
+        self.ticks: list[tuple[float, str]] = []
         if prefix is None:
             super().__init__(world, tasks, fps, meta)
             return
         # goes on where an earlier take is left: its beginning is copied
         self.world, self.tasks, self.fps, self.meta = world, tasks, fps, meta
         prefix.copy_to(self._file, steps, self.offsets, self.frame_steps, self.times)
+        self.ticks = [tick for tick in prefix.ticks if tick[0] < steps * world.timestep - 1e-9]
         self._end = self._file.tell()
         self._last_frame = self.frame_steps[-1]
         seconds = steps * world.timestep + 1e-9
@@ -100,6 +104,8 @@ class Journal(Recorder):
             content = np.concatenate([[row[0]], row[1]]).tobytes()
         elif kind in _TABLES:
             content = json.dumps(row).encode()
+            if kind == "event" and len(self.ticks) < MAX_TICKS:
+                self.ticks.append((row["time"], row["name"]))
         else:
             content = np.asarray(row, float).tobytes()
         self._write(kind, content)
@@ -136,12 +142,15 @@ class Past:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.offsets, self.frame_steps, self.times = array("q"), array("q"), array("d")
+        self.ticks: list[tuple[float, str]] = []
         self.steps = 0
         for kind, offset, content in self.records():
             if kind == "head":
                 self.head: dict[str, Any] = _table(path, content)
             elif kind == "ctrl":
                 self.steps += 1
+            elif kind == "event" and len(self.ticks) < MAX_TICKS:
+                self.ticks.append(_tick(path, content))
             elif kind == "frame":
                 at, step = struct.unpack_from("<dd", content)
                 self.offsets.append(offset)
@@ -238,6 +247,15 @@ def _table(path: Path, content: bytes) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise RecordingError(f"{path.name}: a damaged journal")
     return table
+
+
+def _tick(path: Path, content: bytes) -> tuple[float, str]:
+    """When an event was, and what."""
+    event = _table(path, content)
+    try:
+        return float(event["time"]), str(event["name"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordingError(f"{path.name}: a damaged journal ({error})") from error
 
 
 def read_qpos(path: Path, offset: int, nq: int) -> Array:

@@ -191,3 +191,23 @@ def test_looking_back_shows_where_the_goals_were(desk):
     desk.until("window.studio && studio.ready && studio.state.status.seeking")
     desk.until("document.querySelector('.hint').textContent.includes('Goals are not recorded')")
     assert not desk("studio.marks.some(m => m.startsWith('past'))")
+
+
+def test_the_timeline_has_ticks_and_the_end_of_the_script_is_told(desk):
+    desk.open("catch")
+    ticks = "[...document.querySelectorAll('.track .ticks i')].map(i => [i.title, parseFloat(i.style.left)])"
+    desk.play()
+    desk.until("studio.state.status.finished")
+    desk.pause()
+    desk.until(f"({ticks}).length === studio.state.status.ticks.length")
+    told, drawn = desk.status("ticks"), desk(ticks)
+    assert len(told) >= 2
+    seconds = max(desk.status("length"), desk("studio.state.model.seconds"))
+    for tick, (title, left) in zip(told, drawn, strict=True):
+        assert title.startswith(tick["name"].replace("_", " "))
+        assert abs(left - 100 * tick["time"] / seconds) < 0.1
+    assert desk.page.inner_text('[data-testid="step"]') == "finished"
+    # looking back, the chip tells the step of then
+    desk("time => studio.state.send({kind: 'seek', time})", (told[0]["time"] + told[1]["time"]) / 2)
+    desk.until("studio.state.status.seeking")
+    assert desk.page.inner_text('[data-testid="step"]') == told[0]["name"].replace("_", " ")

@@ -253,7 +253,50 @@ def test_the_script_ends_and_life_goes_on(session: Session) -> None:
     go(session, 2700)
     assert session.live.time == pytest.approx(2.7)
     assert session.status().ok
+    assert session.status().finished
     assert session.live.facts()["caught"] is True
+
+
+def test_what_happened_when_is_told_of_every_take(session: Session) -> None:
+    session.handle(m.Open("catch"))
+    go(session, 5)
+    status = session.status()
+    assert (status.finished, [t.name for t in status.ticks]) == (False, ["wait"])
+    go(session, 2695)
+    first, ticks = session.take, session.status().ticks
+    names = [step.name for step in session.live.scene.steps if not step.fallback]
+    assert [t.name for t in ticks] == names
+    assert list(ticks) == sorted(ticks, key=lambda t: t.time)
+    assert 0.3 < ticks[-1].time < 2.7
+    half = 0.5 * (ticks[1].time + ticks[2].time)
+    session.handle(m.Branch(half))
+    assert (session.status().finished, session.status().ticks) == (False, ticks[:2]), "what is not yet"
+    session.handle(m.TakeLoad(first))
+    assert (session.status().finished, session.status().ticks) == (True, ticks)
+    session.handle(m.Reset())
+    assert (session.status().finished, session.status().ticks) == (False, ())
+
+
+def test_a_goal_that_was_put_elsewhere_while_time_stood_stays_there(session: Session, folder: TakeFolder) -> None:
+    session.handle(m.Open("pendulum"))
+    go(session, 100)
+    marker = session.status().markers[0]
+    there = (marker.place[0] + 0.1, marker.place[1] - 0.05, marker.place[2] + 0.1)
+    session.handle(m.Grab(marker.name, "goal"))
+    session.handle(m.Drag(there))
+    session.handle(m.Release())
+    assert session.status().markers[0].place == pytest.approx(there)
+    go(session, 1)
+    assert session.status().markers[0].place == pytest.approx(there)
+    go(session, 1500)
+    hand = session.live.world.data.xpos[session.live.world.body(marker.body)]
+    assert np.linalg.norm(hand - np.array(there)) < 0.15
+    end, first = session.live.world.full_state(), session.take
+    session.handle(m.Branch(0.1))
+    session.handle(m.TakeLoad(first))
+    session.handle(m.Branch(3.0))
+    go(session, 1601 - session.live.world.steps)
+    assert np.array_equal(session.live.world.full_state(), end), "given again, the input does the same"
 
 
 def test_why_tells_who_lost_to_whom(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,7 @@ from manikin.studio.messages.server import (
     TakeInfo,
     Takes,
     TaskWhy,
+    Tick,
     WhyReport,
 )  # fmt: skip
 from manikin.studio.messages.text import MAX_TEXT, MessageError, dump, kind_of, parse
@@ -71,6 +72,6 @@ __all__ = [
     "Frame", "GhostPose", "Grab", "Handle", "Input", "JointWhy", "Knob", "KnobInfo", "Knobs", "Marker", "MeshInfo",
     "MessageError", "Mode", "Model", "Notice", "Open", "PathLine", "Pause", "Play", "Preview", "PreviewPaths", "Quat",
     "Release", "Reset", "Seek", "ServerMessage", "Speed", "Status", "Step", "TakeDelete", "TakeGhost", "TakeInfo", "TakeLoad",
-    "TakeName", "TakeSave", "Takes", "TaskWhy", "Undo", "Vec2", "Vec3", "Why", "WhyReport", "dump", "kind_of", "pack_frame",
-    "parse", "unpack_frame",
+    "TakeName", "TakeSave", "Takes", "TaskWhy", "Tick", "Undo", "Vec2", "Vec3", "Why", "WhyReport", "dump", "kind_of",
+    "pack_frame", "parse", "unpack_frame",
 ]  # fmt: skip

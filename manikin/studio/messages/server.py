@@ -167,6 +167,14 @@ class TakeInfo:
     ghost: int | None
 
 
+@dataclass(frozen=True)
+class Tick:
+    """Something that happened in a take: a step of the script began, or a grip was lost."""
+
+    time: float
+    name: str
+
+
 # --- messages
 
 
@@ -197,6 +205,8 @@ class Model:
 class Status:
     """Some twenty times a second. time: what is shown; length: how long the take is; step: of the script.
 
+    finished: the script has ended, and the character lives on with its last tasks. ticks: what happened in the take so far.
+
     ok, reason: what became of the job so far. realtime: simulated over real time of the last second.
     seeking: an earlier moment is shown. diverged: physics broke off; reset, or branch from before.
     """
@@ -208,6 +218,8 @@ class Status:
     playing: bool
     speed: float
     step: str
+    finished: bool
+    ticks: tuple[Tick, ...]
     ok: bool
     reason: str
     realtime: float
@@ -304,5 +316,5 @@ ServerMessage = Model | Status | WhyReport | Input | PreviewPaths | Takes | Knob
 SERVER: dict[str, type] = {c.kind: c for c in get_args(ServerMessage)}
 PARTS = (
     BodyInfo, MeshInfo, Marker, Handle, KnobInfo, CameraInfo, TaskWhy, JointWhy, Balance, ContactWhy, PathLine, GhostPose,
-    TakeInfo,
+    TakeInfo, Tick,
 )  # fmt: skip

@@ -284,8 +284,11 @@ studio.on("model", (model) => {
 });
 
 studio.on("status", (status) => {
-  stepChip.hidden = !status.step || status.seeking;
-  setText(stepChip, status.step.replaceAll("_", " "));
+  const step = stepThen(status);
+  const finished = status.finished && !status.seeking;
+  stepChip.hidden = !step && !finished;
+  setText(stepChip, finished ? "finished" : step.replaceAll("_", " "));
+  stepChip.classList.toggle("good", finished && status.ok);
   outcome.classList.toggle("bad", status.diverged);
   // what is not done yet is no news
   const done = status.ok ? status.reason : "";
@@ -299,6 +302,12 @@ studio.on("status", (status) => {
   setText(hint, words);
   hint.hidden = !words;
 });
+
+/** The step that the script is in, at the moment that is shown. */
+function stepThen(status: StatusMessage): string {
+  if (!status.seeking) return status.step;
+  return status.ticks.filter((tick) => tick.time <= status.time).at(-1)?.name ?? "";
+}
 
 /** What can be done now that is not plain to see. */
 function hintFor(status: StatusMessage): string {
