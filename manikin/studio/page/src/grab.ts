@@ -4,7 +4,7 @@ import { Plane, Quaternion, Vector3 } from "three";
 import { toView, toWorld, toWorldQuat } from "./axes";
 import type { Figure } from "./figure";
 import { FORCE, GOAL, Arrow, faceCamera, goalMark, Label, NEWTONS_PER_METRE, Thread } from "./marks";
-import type { Handle, InputMessage, Marker, Mode } from "./messages";
+import type { Handle, InputMessage, Marker, Mode, StatusMessage } from "./messages";
 import type { Studio } from "./studio";
 import type { Viewport } from "./viewport";
 
@@ -259,8 +259,10 @@ export class Grab {
   // --- what is drawn
 
   private draw(): void {
-    this.drawInput(this.studio.input);
-    this.drawAssist();
+    // forces belong to the present
+    const past = this.studio.status?.seeking;
+    this.drawInput(past ? undefined : this.studio.input);
+    this.drawAssist(past ? undefined : this.studio.status);
   }
 
   private drawInput(input: InputMessage | undefined): void {
@@ -277,24 +279,22 @@ export class Grab {
     if (this.drag && !this.drag.pinned) goal.copy(this.drag.goal);
     this.wanted.position.copy(goal);
     faceCamera(this.wanted, this.viewport);
-    if (held.mode === "push") this.thread.hide();
-    else if (held.mode !== "spring") this.thread.set(point, goal);
-    if (held.mode === "spring") {
-      this.springThread.set(point, goal);
-      this.thread.hide();
-    } else this.springThread.hide();
-    if (outside) this.arrow.set(point, toView(held.force).divideScalar(NEWTONS_PER_METRE));
+    const force = toView(held.force).divideScalar(NEWTONS_PER_METRE);
+    if (outside) this.thread.hide();
+    else this.thread.set(point, goal);
+    if (held.mode === "spring") this.springThread.set(point, goal);
+    else this.springThread.hide();
+    if (outside) this.arrow.set(point, force);
     else this.arrow.hide();
     const full = held.limit !== null && held.newtons >= 0.98 * held.limit;
     const text = held.newtons < 0.5 ? "" : `${held.newtons.toFixed(0)} N${full ? " (most)" : ""}`;
     this.shown.text = text;
-    const tip = outside ? point.clone().add(toView(held.force).divideScalar(NEWTONS_PER_METRE)) : goal;
+    const tip = outside ? point.clone().add(force) : goal;
     // while a future is chosen there are other words at this place
     this.label.set(this.staysHeld() ? "" : text, tip);
   }
 
-  private drawAssist(): void {
-    const status = this.studio.status;
+  private drawAssist(status: StatusMessage | undefined): void {
     const force = status ? toView(status.assist_force) : new Vector3();
     const root = status?.handles[0];
     if (!root || force.length() < 1) {

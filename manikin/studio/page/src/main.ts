@@ -79,6 +79,7 @@ let shownScene = "";
 
 studio.on("model", (model) => {
   if (model.protocol !== PROTOCOL) studio.say("The server is of another version: reload the page.", "error");
+  contacts.set([]);
   document.title = `${model.title || model.scene} · Manikin studio`;
   void loadFigure(model);
 });
@@ -96,9 +97,10 @@ let follow = false;
 
 /** The middle of what matters: a centre of mass, or the first thing that can be grabbed. */
 function middle(): Vector3 | undefined {
-  const handle = studio.status?.handles[0];
-  if (handle) return toView(handle.place);
-  const k = studio.model?.bodies.findIndex((body) => body.modes.length > 0) ?? -1;
+  // handles belong to the present: while one looks back, the root of the character stands in
+  if (studio.status?.handles[0] && !studio.status.seeking) return toView(studio.status.handles[0].place);
+  const root = studio.status?.handles[0]?.name;
+  const k = studio.model?.bodies.findIndex((body) => (root ? body.name === root : body.modes.length > 0)) ?? -1;
   return k >= 0 && studio.frame ? toView(studio.frame.poses, new Vector3(), 7 * k) : undefined;
 }
 
