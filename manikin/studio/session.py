@@ -246,8 +246,7 @@ class Session(Stage):
             self._ready()
             self.preview.fan(live)
         elif isinstance(message, m.FanTake):
-            goal = self.preview.choose(message.choice)
-            self._handle_pointer(m.Drag(goal))
+            self._handle_pointer(self.preview.choose(message.choice))
 
     def _handle_pointer(self, message: m.Grab | m.Drag | m.Release | m.Assist) -> None:
         live = self._open_run()

@@ -95,7 +95,7 @@ class Stage:
             self.glb = glb_bytes(_still(live))
         self._viewer = None
         self.why = Explainer(live) if explaining else None
-        self.preview.scene = live.scene
+        self.preview.forget()
         self._say(model_message(live, take))
         self.say_takes()
 
