@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -67,7 +67,11 @@ class Served:
 
     def close(self) -> None:
         self._in.close()
-        self._process.wait(30)
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         self._out.close()
 
 
@@ -358,8 +362,6 @@ async def _paced(server: Served, seconds: float) -> Figures:
         "frames_per_second": round(frames / (after["wall"] - told["wall"]), 1),
     }  # fmt: skip
 
-
-Progress = Callable[[float], None]
 
 if __name__ == "__main__":
     serve(Path(sys.argv[1]))

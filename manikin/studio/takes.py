@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import struct
+import threading
 import time
 import zipfile
 import zlib
@@ -125,10 +126,10 @@ class Journal(Recorder):
         if self.closed:
             return
         self.closed = True
-        if whole:
-            self.last_frame()
-        self._write("end", json.dumps({"ok": ok, "reason": reason, "facts": facts}).encode())
-        self._file.close()
+        with self._file:
+            if whole:
+                self.last_frame()
+            self._write("end", json.dumps({"ok": ok, "reason": reason, "facts": facts}).encode())
 
     def finish(self) -> Recording:
         self.last_frame()
@@ -143,6 +144,7 @@ class Past:
         self.path = path
         self.offsets, self.frame_steps, self.times = array("q"), array("q"), array("d")
         self.ticks: list[tuple[float, str]] = []
+        self._ended: dict[str, Any] = {"ok": False, "reason": "cut off"}
         self.steps = 0
         for kind, offset, content in self.records():
             if kind == "head":
@@ -151,6 +153,8 @@ class Past:
                 self.steps += 1
             elif kind == "event" and len(self.ticks) < MAX_TICKS:
                 self.ticks.append(_tick(path, content))
+            elif kind == "end":
+                self._ended = _table(path, content)
             elif kind == "frame":
                 at, step = struct.unpack_from("<dd", content)
                 self.offsets.append(offset)
@@ -176,6 +180,10 @@ class Past:
     @property
     def seconds(self) -> float:
         return self.times[-1]
+
+    def outcome(self) -> tuple[bool, str]:
+        """Whether the job was done, and why not."""
+        return bool(self._ended.get("ok")), str(self._ended.get("reason") or "")
 
     def mjcf(self) -> str:
         """The model's text."""
@@ -278,6 +286,7 @@ class TakeFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._noting = threading.Lock()
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -306,9 +315,20 @@ class TakeFolder:
 
     def note(self, take: str, **what: Any) -> None:
         """Remember something about a take beside it."""
-        facts = self._noted(take) | what
-        with whole_file(self.file(take, ".json")) as stream:
-            stream.write(json.dumps(facts).encode())
+        # from the session's thread, and from those that answer requests
+        with self._noting:
+            facts = self._noted(take) | what
+            with whole_file(self.file(take, ".json")) as stream:
+                stream.write(json.dumps(facts).encode())
+
+    def closed(self, take: str, journal: Journal) -> None:
+        """Remember how long a take became, so that nobody needs to look."""
+        size = self.file(take).stat().st_size
+        self.note(take, size=size, seconds=journal.times[-1], scene=journal.meta["name"])
+
+    def name(self, take: str) -> str:
+        """What the user calls it."""
+        return str(self._noted(take).get("name", ""))
 
     def _noted(self, take: str) -> dict[str, Any]:
         try:
@@ -363,7 +383,7 @@ class TakeFolder:
         except (KeyError, TypeError, ValueError, IndexError) as error:
             self.delete(take)
             raise RecordingError(f"not a recording of a scene ({type(error).__name__}: {error})") from error
-        except InputError:
+        except BaseException:
             self.delete(take)
             raise
         return take
