@@ -31,51 +31,17 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from manikin.errors import InputError, ManikinError, OutputError
 from manikin.export.save import save
 from manikin.scenes.scene import shipped
+from manikin.studio.clients import Client
+from manikin.studio.journal import Past
 from manikin.studio.messages import MAX_TEXT, Error, MessageError, dump, kind_of, parse
 from manikin.studio.session import Session
-from manikin.studio.takes import Past, TakeFolder
+from manikin.studio.takes import TakeFolder
 
 STATIC = Path(__file__).parent / "static"
 PICTURES = Path(__file__).parent / "pictures"
 # the largest recording that is taken from outside [bytes]
 MAX_UPLOAD = 256 * 1024 * 1024
 EXPORTS = {".glb": "model/gltf-binary", ".bvh": "text/plain", ".mp4": "video/mp4", ".npz": "application/octet-stream"}
-# what waits for a slow page besides the latest of each kind
-MAX_WAITING = 64
-
-
-class Client:
-    """One page: the latest of each kind waits for it, and nobody waits for the page."""
-
-    def __init__(self) -> None:
-        self.slots: dict[str, str | bytes] = {}
-        self.ready = asyncio.Event()
-        self.frames = self.dropped = self.refused = 0
-
-    def offer(self, key: str, content: str | bytes) -> None:
-        if key in self.slots:
-            self.dropped += 1
-            # it goes to the end of the line: what came later may depend on it
-            del self.slots[key]
-        elif len(self.slots) >= MAX_WAITING:
-            # the oldest of those that nothing replaces
-            del self.slots[next((k for k in self.slots if " " in k), next(iter(self.slots)))]
-        self.slots[key] = content
-        self.ready.set()
-
-    async def pump(self, socket: WebSocket) -> None:
-        """Send what waits, as fast as the page takes it."""
-        while True:
-            await self.ready.wait()
-            self.ready.clear()
-            while self.slots:
-                key = next(iter(self.slots))
-                content = self.slots.pop(key)
-                if isinstance(content, bytes):
-                    self.frames += key == "frame"
-                    await socket.send_bytes(content)
-                else:
-                    await socket.send_text(content)
 
 
 class Studio:

@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 from manikin.errors import Diverged, InputError, ManikinError, did_you_mean
 from manikin.scenes.scene import load_scene, shipped
 from manikin.studio import messages as m
+from manikin.studio.journal import Past, nearest_frame
 from manikin.studio.live import Live
 from manikin.studio.stage import Send, Stage
-from manikin.studio.takes import Past, TakeFolder, nearest_frame
+from manikin.studio.takes import TakeFolder
 from manikin.studio.telling import handles_of, input_message, markers_of, model_message
 from manikin.studio.why import Explainer, vec
 

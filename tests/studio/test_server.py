@@ -23,8 +23,10 @@ from websockets.sync.client import connect
 import manikin
 from manikin.playback import replay
 from manikin.studio import messages as m
-from manikin.studio.server import MAX_UPLOAD, Client, Running, Studio, listen
-from manikin.studio.takes import Past, TakeFolder
+from manikin.studio.clients import Client
+from manikin.studio.journal import Past
+from manikin.studio.server import MAX_UPLOAD, Running, Studio, listen
+from manikin.studio.takes import TakeFolder
 
 
 def get(served: Running, path: str, **headers: str) -> httpx.Response:

@@ -14,8 +14,9 @@ from manikin.errors import InputError
 from manikin.playback import replay
 from manikin.recording import load_recording
 from manikin.studio import messages as m
+from manikin.studio.journal import Past
 from manikin.studio.session import Session
-from manikin.studio.takes import Past, TakeFolder
+from manikin.studio.takes import TakeFolder
 
 
 def go(session: Session, steps: int) -> None:
