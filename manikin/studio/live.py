@@ -23,7 +23,7 @@ from manikin.recording import Recorder
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import Scene, parse_scene
 from manikin.scenes.scripts import Steps, why_stuck
-from manikin.studio import drag
+from manikin.studio import drag, pulls
 from manikin.studio.knobs import KnobBox
 from manikin.studio.messages import Assist, Drag, Grab, Knob, Release, parse
 from manikin.studio.soft import Shells, Surfaces
@@ -97,7 +97,7 @@ class _Hand:
     def push(self, world: World) -> Push | None:
         live = self.live
         live.force = np.zeros(3)
-        push = None if live.grip is None else drag.pull(world, live.cast, live.grip)
+        push = None if live.grip is None else pulls.pull(world, live.cast, live.grip)
         if push is not None:
             live.force = push.force
         return push
@@ -114,7 +114,7 @@ class _Helper:
         live = self.live
         if live.assist <= 0:
             return None
-        force = drag.helping_force(world, live.cast, self.root, live.assist, live.grip)
+        force = pulls.helping_force(world, live.cast, self.root, live.assist, live.grip)
         live.helped = force
         live.impulse += float(np.linalg.norm(force)) * world.timestep
         return Push(self.root, force)

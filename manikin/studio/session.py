@@ -17,9 +17,10 @@ import mujoco
 from manikin.errors import Diverged, InputError, ManikinError, did_you_mean
 from manikin.scenes.scene import load_scene, shipped
 from manikin.studio import messages as m
+from manikin.studio.journal import Past, nearest_frame
 from manikin.studio.live import Live
 from manikin.studio.stage import Send, Stage
-from manikin.studio.takes import Past, TakeFolder, nearest_frame
+from manikin.studio.takes import TakeFolder
 from manikin.studio.telling import handles_of, input_message, markers_of, model_message
 from manikin.studio.why import Explainer, vec
 
@@ -43,6 +44,9 @@ class _Question:
         self.answer: concurrent.futures.Future[Any] = concurrent.futures.Future()
 
     def settle(self) -> None:
+        # whoever asked may have gone
+        if not self.answer.set_running_or_notify_cancel():
+            return
         try:
             self.answer.set_result(self.work())
         except Exception as error:
@@ -54,9 +58,10 @@ class Session(Stage):
 
     def __init__(self, folder: TakeFolder, send: Send) -> None:
         super().__init__(folder, send)
-        self._line: collections.deque[m.ClientMessage | _Question] = collections.deque()
+        # messages with the time of their arrival, and questions
+        self._line: collections.deque[tuple[m.ClientMessage, float] | _Question] = collections.deque()
         self._wake = threading.Event()
-        self._stop = False
+        self._stop = self._ended = False
         self._thread = threading.Thread(target=self._loop, name="physics", daemon=True)
         self.speed = 1.0
         # (arrival, stamp) of the last drag that has not reached a step; of those that have: stamp, delay [s] and when
@@ -66,7 +71,6 @@ class Session(Stage):
         self._due = dict.fromkeys(("frame", "status", "input", "why"), 0.0)
         self._clock = (0.0, 0.0)  # real and simulated time from which steps are paced
         self._rate: collections.deque[tuple[float, float]] = collections.deque(maxlen=64)
-        self._arrivals: dict[int, float] = {}
         self.audience = True  # whether anyone listens
         # processor time of all steps [s]
         self.step_seconds = 0.0
@@ -85,18 +89,17 @@ class Session(Stage):
 
     def put(self, message: m.ClientMessage) -> None:
         """Hand a message to the session."""
-        pointer = isinstance(message, m.Drag)
-        if pointer:
-            self._arrivals[id(message)] = time.perf_counter()
-        self._line.append(message)
+        self._line.append((message, time.perf_counter()))
         if not self.playing:
             self._wake.set()
 
     def ask(self, work: Callable[[], T]) -> "concurrent.futures.Future[T]":
-        """Have something looked up between two steps."""
+        """Have something looked up between two steps; once the session has ended, the answer is cancelled."""
         question = _Question(work)
         self._line.append(question)
         self._wake.set()
+        if self._ended:
+            question.answer.cancel()
         return question.answer
 
     # --- the loop
@@ -106,8 +109,8 @@ class Session(Stage):
             while not self._stop:
                 began = time.perf_counter()
                 self._wake.clear()
-                self._read()
                 try:
+                    self._read()
                     wait = self._advance(began)
                     self._tell(time.perf_counter())
                 except Exception as error:
@@ -118,11 +121,12 @@ class Session(Stage):
                 elif wait > 0:
                     self._wake.wait(wait)
         finally:
+            self._ended = True
             self.preview.close()
-            self._close_take()
-            for left in self._line:
+            for left in list(self._line):
                 if isinstance(left, _Question):
                     left.answer.cancel()
+            self._close_take()
 
     def _stumble(self, error: Exception) -> float:
         """A full disk, or a fault of ours, must not end the session: stop what was going on, and say so."""
@@ -135,16 +139,16 @@ class Session(Stage):
     def _read(self) -> None:
         """Everything in the line, in order; a drag that another one follows at once is skipped."""
         while self._line:
-            message = self._line.popleft()
-            if isinstance(message, _Question):
-                message.settle()
+            entry = self._line.popleft()
+            if isinstance(entry, _Question):
+                entry.settle()
                 continue
-            arrived = self._arrivals.pop(id(message), None)
+            message, arrived = entry
             if isinstance(message, m.Drag):
-                if self._line and isinstance(self._line[0], m.Drag):
+                following = self._line[0] if self._line else None
+                if isinstance(following, tuple) and isinstance(following[0], m.Drag):
                     continue
-                if arrived is not None:
-                    self._dragged = (arrived, message.stamp)
+                self._dragged = (arrived, message.stamp)
             try:
                 self.handle(message)
             except ManikinError as error:
@@ -248,8 +252,7 @@ class Session(Stage):
             self._ready()
             self.preview.fan(live)
         elif isinstance(message, m.FanTake):
-            goal = self.preview.choose(message.choice)
-            self._handle_pointer(m.Drag(goal))
+            self._handle_pointer(self.preview.choose(message.choice))
 
     def _handle_pointer(self, message: m.Grab | m.Drag | m.Release | m.Assist) -> None:
         live = self._open_run()
@@ -298,7 +301,9 @@ class Session(Stage):
             self._say(self.status())
         if self.live.grip is not None and self._is_due("input", now, INPUT):
             self._say(input_message(self.live, True, self._stamp))
-        if self.why is not None and not self.diverged and self._is_due("why", now, WHY):
+        # it explains the present, not what is looked at
+        present = not self.diverged and self.past is None and self.shown is None
+        if self.why is not None and present and self._is_due("why", now, WHY):
             self._say(self.why.report())
 
     def _is_due(self, what: str, now: float, every: float) -> bool:
@@ -336,7 +341,7 @@ class Session(Stage):
         """How things stand."""
         live = self.live
         assert live is not None
-        ok, reason = live.outcome()
+        ok, reason = live.outcome() if self.past is None else self.past.outcome()
         (first, then), (last, now) = (self._rate[0], self._rate[-1]) if self._rate else ((0.0, 0.0), (0.0, 0.0))
         realtime = (now - then) / (last - first) if self.playing and last > first else 0.0
         shown = live.time if self.shown is None else self.shown

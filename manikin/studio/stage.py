@@ -13,9 +13,10 @@ from manikin.export.gltf import glb_bytes
 from manikin.recording import Recorder, Recording
 from manikin.scenes.scene import Scene, parse_text
 from manikin.studio import messages as m
+from manikin.studio.journal import Journal, Past, nearest_frame, read_qpos
 from manikin.studio.live import Live, Moment, Over, run_again, with_values
 from manikin.studio.preview import Previewer
-from manikin.studio.takes import Journal, Past, TakeFolder, nearest_frame, read_qpos
+from manikin.studio.takes import TakeFolder
 from manikin.studio.telling import model_message
 from manikin.studio.why import Explainer
 
@@ -93,7 +94,7 @@ class Stage:
             self.glb = glb_bytes(_still(live))
         self._viewer = None
         self.why = Explainer(live) if explaining else None
-        self.preview.scene = live.scene
+        self.preview.forget()
         self._say(model_message(live, take))
         self.say_takes()
 
@@ -107,6 +108,12 @@ class Stage:
         recorder: Recorder | None = None if self.live is None else self.live.run.recorder
         return recorder if isinstance(recorder, Journal) and not recorder.closed else None
 
+    def flush(self) -> None:
+        """What was recorded so far can be read from the disk."""
+        journal = self._journal()
+        if journal is not None:
+            journal.flush()
+
     def _close_take(self, trouble: str = "") -> None:
         """The present take is over; one in which nothing happened and that has no name is not kept."""
         journal = self._journal()
@@ -115,8 +122,8 @@ class Stage:
         ok, reason = self.live.outcome()
         # after a divergence the state is lost: the last frame is the last good one
         journal.close(ok and not trouble, trouble or reason, self.live.facts(), whole=not trouble)
-        info = self.folder.info(self.take)
-        if self.live.world.steps == 0 and (info is None or not info.name):
+        self.folder.closed(self.take, journal)
+        if self.live.world.steps == 0 and not self.folder.name(self.take):
             self.folder.delete(self.take)
 
     def _length(self) -> float:
@@ -140,9 +147,7 @@ class Stage:
     def branch(self, moment: float) -> None:
         """Go on from the frame at a time as a new take, paused there."""
         assert self.live is not None
-        journal = self._journal()
-        if journal is not None:
-            journal.flush()
+        self.flush()
         past = self.past or Past(self.folder.known(self.take))
         frame = nearest_frame(past.times, moment)
         steps = past.frame_steps[frame]
@@ -179,8 +184,9 @@ class Stage:
         elif isinstance(message, m.TakeLoad):
             self._load(message.take)
         elif isinstance(message, m.TakeDelete):
-            if present is not None:
-                raise InputError("take: this one is being recorded; reset first")
+            if message.take == self.take:
+                doing = "looked at" if present is None else "being recorded"
+                raise InputError(f"take: this one is {doing}; reset, or open another, first")
             self.ghosts = [g for g in self.ghosts if g.take != message.take]
             self.folder.delete(message.take)
         else:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from manikin.studio import drag
+from manikin.studio import drag, pulls
 from manikin.studio import messages as m
 from manikin.studio.live import Live
 from manikin.studio.soft import flat
@@ -55,8 +55,8 @@ def input_message(live: Live, held: bool, stamp: float) -> m.Input:
     if grip.task and live.watched.solution is not None:
         told = live.watched.solution.report()
         newtons = told[grip.task].force if grip.task in told else 0.0
-    limit = drag.force_limit(world, live.cast, grip, live.run)
+    limit = pulls.force_limit(world, live.cast, grip, live.run)
     return m.Input(
-        grip.target, grip.mode, vec(drag.place_of(world, live.cast, grip)), vec(grip.goal), vec(live.force), newtons,
+        grip.target, grip.mode, vec(pulls.place_of(world, live.cast, grip)), vec(grip.goal), vec(live.force), newtons,
         limit, held, stamp,
     )  # fmt: skip

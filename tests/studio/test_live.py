@@ -14,11 +14,12 @@ from manikin.errors import InputError
 from manikin.playback import replay
 from manikin.scenes.scene import load_scene, shipped
 from manikin.spatial import quat_from_axis_angle, quat_multiply
-from manikin.studio.drag import PUSH_MOST, com_of
+from manikin.studio.drag import com_of
+from manikin.studio.journal import Journal, Past
 from manikin.studio.knobs import KnobBox
 from manikin.studio.live import Live, read_input, run_again
 from manikin.studio.messages import Assist, Drag, Grab, Knob, Release
-from manikin.studio.takes import Journal, Past
+from manikin.studio.pulls import PUSH_MOST
 
 
 def steps(live: Live, count: int) -> None:

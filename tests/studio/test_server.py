@@ -23,8 +23,10 @@ from websockets.sync.client import connect
 import manikin
 from manikin.playback import replay
 from manikin.studio import messages as m
-from manikin.studio.server import MAX_UPLOAD, Running, listen
-from manikin.studio.takes import Past, TakeFolder
+from manikin.studio.clients import Client
+from manikin.studio.journal import Past
+from manikin.studio.server import MAX_UPLOAD, Running, Studio, listen
+from manikin.studio.takes import TakeFolder
 
 
 def get(served: Running, path: str, **headers: str) -> httpx.Response:
@@ -329,6 +331,41 @@ def test_a_page_that_does_not_read_drops_frames_and_slows_nobody(page: Page, ser
     assert len(slow.slots) <= 64
     lazy.close()
     page.wait("status", lambda s: s["time"] > 0.4)
+
+
+def test_what_is_said_after_the_welcome_comes_after_it(folder: TakeFolder) -> None:
+    """Both wait to be handed over: the older must not replace the newer."""
+
+    class Later:
+        def call_soon_threadsafe(self, work: object) -> None:
+            pass
+
+    studio = Studio(folder)
+    studio._loop = Later()  # type: ignore[assignment]
+    client = Client()
+    studio.clients.add(client)
+    studio.session.handle(m.Open("stand"))
+    studio._greet(client)
+    studio.session.handle(m.Open("lift"))
+    studio._offer()
+    assert json.loads(client.slots["model"])["scene"] == "lift"
+    assert json.loads(client.slots["status"])["step"] == ""
+    studio.session._close_take()
+
+
+def test_the_take_that_is_being_recorded_is_exported_up_to_now(page: Page, served: Running) -> None:
+    page.say(m.Open("stand"))
+    page.say(m.Step(37))
+    page.wait("status", lambda s: s["length"] > 0.07)
+    answer = get(served, f"/api/takes/{served.studio.session.take}/export.npz")
+    with np.load(io.BytesIO(answer.content)) as saved:
+        assert len(saved["ctrl"]) == 37
+    assert 'filename="stand.npz"' in answer.headers["content-disposition"]
+
+
+def test_a_port_that_cannot_be_is_told() -> None:
+    with pytest.raises(manikin.ManikinError, match="65535"):
+        listen("127.0.0.1", 99999)
 
 
 def test_a_taken_port_is_told() -> None:

@@ -1,6 +1,7 @@
 """A session: the transport, the timeline, takes, knobs, and what it tells."""
 
 import gc
+import threading
 import time
 import weakref
 from pathlib import Path
@@ -13,8 +14,9 @@ from manikin.errors import InputError
 from manikin.playback import replay
 from manikin.recording import load_recording
 from manikin.studio import messages as m
+from manikin.studio.journal import Past
 from manikin.studio.session import Session
-from manikin.studio.takes import Past, TakeFolder
+from manikin.studio.takes import TakeFolder
 
 
 def go(session: Session, steps: int) -> None:
@@ -126,6 +128,10 @@ def test_a_loaded_take_is_looked_at_and_not_written_to(session: Session, heard: 
         with pytest.raises(InputError, match="try again from a moment"):
             session.handle(message)
     assert folder.file(first).stat().st_size == size
+    assert (status.ok, status.reason) == Past(folder.known(first)).outcome(), "its own end, not that of the run it stands on"
+    with pytest.raises(InputError, match="looked at"):
+        session.handle(m.TakeDelete(first))
+    assert folder.file(first).exists()
     assert next(t for t in session.takes().takes if t.id == first).name == "still"
 
 
@@ -225,6 +231,8 @@ def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, f
     assert (status.playing, status.diverged, status.ok) == (False, True, False)
     with pytest.raises(InputError, match="broke off"):
         session.handle(m.Play())
+    with pytest.raises(InputError, match="looked at"):
+        session.handle(m.TakeDelete(broken))
     session._tell(time.perf_counter())
     session.handle(m.Seek(0.1))
     session._send_frames()
@@ -343,6 +351,24 @@ def test_looking_changes_nothing(folder: TakeFolder) -> None:
     assert np.array_equal(*states)
 
 
+def test_why_explains_the_present_and_nothing_else(session: Session, heard: Heard) -> None:
+    session.handle(m.Open("stand"))
+    session.handle(m.Why(True))
+    go(session, 50)
+
+    def told() -> int:
+        session._due = dict.fromkeys(session._due, 0.0)
+        before = len(heard.texts("why_report"))
+        session._tell(time.perf_counter())
+        return len(heard.texts("why_report")) - before
+
+    assert told() == 1
+    session.handle(m.Seek(0.05))
+    assert told() == 0
+    session.handle(m.Step(1))
+    assert told() == 1
+
+
 def test_what_is_left_is_gone_at_once(session: Session) -> None:
     session.handle(m.Open("stand"))
     go(session, 20)
@@ -402,6 +428,19 @@ def test_a_fault_while_telling_is_told_and_survived(session: Session, heard: Hea
     session.put(m.Step(10))
     assert session.ask(lambda: session.status().time).result(10) == pytest.approx(0.02)
     session.stop()
+
+
+def test_whoever_asks_and_goes_away_ends_nothing(session: Session) -> None:
+    session.start()
+    hold = threading.Event()
+    session.ask(lambda: hold.wait(20))
+    gone = session.ask(lambda: 1 / 0)
+    assert gone.cancel()
+    hold.set()
+    assert session.ask(lambda: 7).result(20) == 7
+    assert session._thread.is_alive()
+    session.stop()
+    assert session.ask(lambda: 7).cancelled(), "nobody is left to answer"
 
 
 def test_the_thread_keeps_the_pace(session: Session) -> None:
