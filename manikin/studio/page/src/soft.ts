@@ -37,7 +37,8 @@ export function numberOf(mesh: SoftMesh): number {
 export function part(mesh: SoftMesh): void {
   const shared = mesh.geometry;
   mesh.geometry = shape(shared.getAttribute("position").count);
-  mesh.geometry.setIndex(shared.index);
+  // a shared index would be freed with the first of them
+  mesh.geometry.setIndex(shared.index!.clone());
   deform(mesh, shared.getAttribute("position").array);
 }
 
