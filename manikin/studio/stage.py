@@ -222,18 +222,23 @@ class Stage:
         if isinstance(message, m.Undo):
             if not self.undone:
                 raise InputError("there is nothing to undo")
-            path, value = self.undone.pop()
-            self._turned = ("", 0.0)
+            path, value = self.undone[-1]
         else:
             path, value = message.path, message.value
             live.knobs.check(path, value)
+        if live.knobs.is_live(path):
+            # refused before anything is noted
+            self._ready()
+        if isinstance(message, m.Undo):
+            self.undone.pop()
+            self._turned = ("", 0.0)
+        else:
             before, now = live.knobs.value(path), time.monotonic()
             # a slider that is drawn along is undone as one
             if before is not None and not (self._turned[0] == path and now - self._turned[1] < ONE_TURN):
                 self.undone.append((path, before))
             self._turned = (path, now)
         if live.knobs.is_live(path):
-            self._ready()
             live.give(m.Knob(path, value))
             self._say(m.Knobs(live.knobs.infos()))
             return

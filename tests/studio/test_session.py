@@ -127,6 +127,7 @@ def test_a_loaded_take_is_looked_at_and_not_written_to(session: Session, heard: 
     for message in (m.Play(), m.Step(), m.Grab("head", "push"), m.Knob("tasks.balance.frequency", 1.0)):
         with pytest.raises(InputError, match="try again from a moment"):
             session.handle(message)
+    assert session.status().undo == 0, "what was refused cannot be undone"
     assert folder.file(first).stat().st_size == size
     assert (status.ok, status.reason) == Past(folder.known(first)).outcome(), "its own end, not that of the run it stands on"
     with pytest.raises(InputError, match="looked at"):
