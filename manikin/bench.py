@@ -268,7 +268,7 @@ def bench_studio() -> Figures:
 
 def studio_campaign() -> Figures:
     """Ten simulated minutes of random dragging and pushing in each scene, and ten paced minutes on the lift."""
-    from manikin.studio.measure import campaign
+    from manikin.studio.campaign import campaign
 
     return campaign(600.0, 600.0)
 

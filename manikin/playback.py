@@ -83,7 +83,24 @@ def replay_model(recording: Recording) -> mujoco.MjModel:
         when, which = getattr(recording, name)[:, :2].T
         if not (np.isin(when, range(steps + 1)).all() and np.isin(which, range(count)).all()):
             raise RecordingError(f"the recording's {name} names steps or parts that do not exist")
+    _check_changes(recording, model)
     return model
+
+
+def _check_changes(recording: Recording, model: mujoco.MjModel) -> None:
+    """Edits are single numbers of the model's own arrays."""
+    changes = recording.meta.get("changes", [])
+    if not isinstance(changes, list):
+        raise RecordingError("the recording's changes are no list")
+    for k, edit in enumerate(changes):
+        try:
+            array, at = getattr(model, str(edit["field"])), edit["index"]
+            fits = isinstance(array, np.ndarray) and array[tuple(at) if isinstance(at, list) else int(at)].ndim == 0
+            good = fits and np.isfinite(float(edit["value"])) and int(edit["step"]) >= 0
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise RecordingError(f"the recording's change {k} cannot be made ({type(error).__name__}: {error})") from error
+        if not good:
+            raise RecordingError(f"the recording's change {k} is not a number of the model's arrays")
 
 
 def _switch(model: mujoco.MjModel, data: mujoco.MjData, rows: list[Array]) -> None:

@@ -2,9 +2,11 @@
 
 import json
 import math
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +72,33 @@ def load_recording(path: Path | str) -> Recording:
     numbers = all(data[n].dtype.kind in "fi" for n in _ARRAYS)
     if not isinstance(meta, dict) or not numbers or not len(data["time"].shape) or not len(data["time"]):
         raise RecordingError(f"{path}: not a recording (its arrays or its meta are not what they should be)")
+    found = outside(str(data["mjcf"]))
+    if found:
+        raise RecordingError(f"{path}: its model is refused: {found}; a recording holds all of its model itself")
     return Recording(str(data["mjcf"]), meta, **{n: data[n] for n in _ARRAYS}, tasks=tasks)
+
+
+def outside(mjcf: str) -> str:
+    """What in a model's text would make the compiler read other files or load plugins; "" for nothing.
+
+    Whoever compiles a stranger's model opens every file that it names: meshes, textures, included texts.
+    """
+    # declarations are read differently by different readers, and could hide the rest from this one
+    if re.search(r"<!(?!--)", mjcf):
+        return "it has a document type or other declarations"
+    try:
+        root = ElementTree.fromstring(mjcf)
+    except ElementTree.ParseError as error:
+        return f"it is not XML ({error})"
+    if root.tag != "mujoco":
+        return f"it is a <{root.tag[:40]}>, not a <mujoco>"
+    for element in root.iter():
+        if element.tag.rpartition("}")[2] in ("include", "extension", "plugin"):
+            return f"it has <{element.tag}>"
+        for name, value in element.attrib.items():
+            if name.startswith("file"):
+                return f'<{element.tag[:40]} {name[:40]}="{value[:80]}"> names a file'
+    return ""
 
 
 class Recorder:

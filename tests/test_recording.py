@@ -1,8 +1,10 @@
 """The recording: its contract, and a replay written here from the contract alone, with plain MuJoCo."""
 
 import json
+import re
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,9 @@ import numpy as np
 import pytest
 
 import manikin as mk
+from manikin.checks import check_file
+from manikin.errors import RecordingError
+from manikin.playback import replay_model
 from manikin.recording import TASK_FIELDS
 from manikin.scenes.scripts import Steps
 
@@ -127,6 +132,59 @@ def test_the_file_holds_the_recording(lift: mk.Take, tmp_path: Path) -> None:
     assert back.meta == lift.recording.meta
     assert back.tasks.keys() == lift.recording.tasks.keys()
     assert (back.qpos == lift.recording.qpos).all()
+
+
+OTHER = '<?xml version="1.0"?><!-- x --><mujoco><asset>{}</asset><worldbody/></mujoco>'
+
+
+@pytest.mark.parametrize(
+    ("mjcf", "says"),
+    [
+        (OTHER.format('<mesh name="m" file="/etc/hosts.obj"/>'), "<mesh file=\"/etc/hosts.obj\"> names a file"),
+        (OTHER.format('<texture name="t" type="cube" fileright="a.png"/>'), "<texture fileright"),
+        (OTHER.format('<hfield name="h" file="a.png" size="1 1 1 1"/>'), "<hfield file"),
+        (OTHER.format('<model name="m" file="a.xml"/>'), "<model file"),
+        (OTHER.format('<skin name="s" file="a.skn"/>'), "<skin file"),
+        (OTHER.format("").replace("<worldbody/>", '<include file="a.xml"/>'), "<include>"),
+        (OTHER.format("").replace("<worldbody/>", '<extension><plugin plugin="x.y"/></extension>'), "<extension>"),
+        ('<robot name="r"><link name="l"><visual><mesh filename="a.obj"/></visual></link></robot>', "<robot>"),
+        # one reader ends the declaration at the first >, another at the last
+        ("<!DOCTYPE a [<!ENTITY x '><mujoco><include file=\"a\"/></mujoco>'>]><mujoco/>", "declarations"),
+        ('<mujoco xmlns="x"><include file="a.xml"/></mujoco>', "not a <mujoco>"),
+        ("<mujoco", "not XML"),
+    ],
+)  # fmt: skip
+def test_a_stranger_s_model_reads_no_files(
+    lift: mk.Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mjcf: str, says: str
+) -> None:  # fmt: skip
+    path = tmp_path / "a.npz"
+    replace(lift.recording, mjcf=mjcf).save(path)
+    compiled: list[str] = []
+    monkeypatch.setattr(mujoco.MjModel, "from_xml_string", lambda text: compiled.append(text))
+    with pytest.raises(RecordingError, match=re.escape(says)) as refused:
+        mk.load_recording(path)
+    assert "\n" not in str(refused.value)
+    with pytest.raises(RecordingError, match=re.escape(says)):
+        check_file(path)
+    assert not compiled
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"step": 3, "field": "body_mass", "index": 9999, "value": 1.0},
+        {"step": 3, "field": "nothing", "index": 0, "value": 1.0},
+        {"step": 3, "field": "body_inertia", "index": 0, "value": 1.0},
+        {"step": 3, "field": "names", "index": 0, "value": 1},
+        {"step": 3, "field": "body_mass", "index": 1, "value": float("nan")},
+        {"step": 3, "field": "__class__", "index": 0, "value": 1.0},
+        {"field": "body_mass"},
+        "nothing",
+    ],
+)  # fmt: skip
+def test_changes_that_cannot_be_made_are_refused_before_the_replay(lift: mk.Take, change: object) -> None:
+    with pytest.raises(RecordingError, match="change 0"):
+        replay_model(replace(lift.recording, meta=lift.recording.meta | {"changes": [change]}))
 
 
 def test_task_names_may_hold_slashes(stand: MakeScene, tmp_path: Path) -> None:

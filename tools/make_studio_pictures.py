@@ -24,6 +24,8 @@ from manikin.studio.takes import TakeFolder
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 # when to look [s]
 MOMENTS = {"lift": 3.5, "catch": 0.85, "toss": 2.2, "chain": 2.5, "pendulum": 4.0, "stand": 1.0}
+# how near to look, as a share of the scene's own distance
+NEARER = {"lift": 0.78, "catch": 0.68, "toss": 0.72, "chain": 0.86}
 FLAGS = [
     "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -40,8 +42,8 @@ def make_cards() -> None:
         recording = mk.run(mk.load_scene(name), seconds=MOMENTS.get(name, 1.0)).recording
         with Painter(recording, 640, 400, fine=True) as painter:
             view = view_of(recording)
-            # a card is small: a step nearer
-            picture = painter.draw(len(recording.time) - 1, replace(view, distance=0.78 * view.distance))
+            # a card is small: nearer, as far as everything stays in the picture
+            picture = painter.draw(len(recording.time) - 1, replace(view, distance=NEARER.get(name, 0.9) * view.distance))
         Image.fromarray(picture).save(PICTURES / f"{name}.webp", quality=88, method=6)
         print(f"wrote {PICTURES / name}.webp")
 

@@ -1,8 +1,8 @@
-"""Write the TypeScript types of the studio's messages, from manikin/studio/messages.py."""
+"""Write the TypeScript types of the studio's messages, from manikin/studio/messages."""
 
 from pathlib import Path
 
-from manikin.studio.messages import typescript
+from manikin.studio.messages.typescript import typescript
 
 TARGET = Path(__file__).parents[1] / "manikin" / "studio" / "page" / "src" / "messages.ts"
 

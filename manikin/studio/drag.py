@@ -1,4 +1,4 @@
-"""Dragging: what a pointer does to a run. A goal that is moved, a spring, a push, and a helping hand at the root.
+"""Dragging: what a pointer does to the tasks of a run. The forces of pushes and springs are in `pulls`.
 
 A part that a task moves has that task's goal moved; any other part of a character gets a task of its own for a while; props
 are pulled by a damped spring. Nothing is moved by force of the keyboard: it all goes through the physics.
@@ -6,15 +6,15 @@ are pulled by a damped spring. Nothing is moved by force of the keyboard: it all
 
 from dataclasses import dataclass, field, replace
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from manikin.errors import InputError, did_you_mean
 from manikin.loop import Run
-from manikin.physics.world import Push, World
-from manikin.spatial import quat_conjugate, quat_multiply
+from manikin.physics.world import World
+from manikin.spatial import quat_multiply
 from manikin.studio.messages import Grab, Mode
+from manikin.studio.soft import carriers, flex_name
 from manikin.tasks.goals import Aim, Fixed, Goal
 from manikin.tasks.laws import Hold, Stabilize
 from manikin.tasks.measures import CentreOfMass, Orientation, Points
@@ -27,12 +27,6 @@ DRAG, TURN, LEAN = "studio_drag", "studio_turn", "studio_lean"
 WAITING = (DRAG, TURN, LEAN)
 # how hard a body part, and the centre of mass, may be pulled along [N], beside what carries their weight
 PART_FORCE, LEAN_FORCE = 300.0, 400.0
-# a push: newtons per metre of drag, and the most
-PUSH_SLOPE, PUSH_MOST = 500.0, 800.0
-# a prop hangs on a spring of this frequency [Hz], with at most so many times its weight, and so many newtons at least
-SPRING, SPRING_WEIGHTS, SPRING_LEAST = 3.0, 6.0, 60.0
-# the helping hand: how firmly it holds the centre of mass [Hz]
-ASSIST = 1.0
 
 
 def waiting_tasks() -> list[Task]:
@@ -120,7 +114,15 @@ def find_cast(world: World, meta: dict[str, object]) -> Cast:
     trees = {p: np.flatnonzero(model.body_rootid == model.body_rootid[world.body(p)]).tolist() for p in props}
     movable = {p: tree for p, tree in trees.items() if model.body_weldid[world.body(p)] != 0}
     own = {root: [world.body(b) for b in bodies] for root, bodies in characters.items()}
-    return Cast(own, [world.site(f) for f in feet], movable)
+    known = {b for bodies in (*own.values(), *trees.values()) for b in bodies}
+    return Cast(own, [world.site(f) for f in feet], movable | _soft_props(world, known))
+
+
+def _soft_props(world: World, known: set[int]) -> dict[str, list[int]]:
+    """Flexes on movable bodies of their own are props too, called like the flex."""
+    model = world.model
+    carried = {flex_name(model, f): sorted({*carriers(model, f).tolist()}) for f in range(model.nflex)}
+    return {n: own for n, own in carried.items() if not known & {*own} and all(model.body_weldid[b] != 0 for b in own)}
 
 
 # --- markers and handles
@@ -206,7 +208,9 @@ def _grab_part(run: Run, cast: Cast, grip: Grip) -> None:
     _, root = cast.of(grip.body)
     mine = cast.characters[root]
     grip.rivals = tuple(
-        t.name for t in run.tasks if t.name != DRAG and isinstance(t.measure, Points) and np.isin(t.measure.bodies, mine).any()
+        t.name
+        for t in run.tasks
+        if t.name not in WAITING and isinstance(t.measure, Points) and np.isin(t.measure.bodies, mine).any()
     )
 
 
@@ -298,10 +302,10 @@ def _move_goal(run: Run, task: Task, grip: Grip) -> None:
             task.law.place = task.law.place.copy()
             task.law.place[rows] = value
         return
-    size = grip.first + len(value) if task.goal is None else len(task.goal.at(run.world, False).value)
     if not isinstance(task.goal, Dragged):
         # the script has a new goal: that is the one to go back to
         grip.before = task.goal
+        size = grip.first + len(value) if task.goal is None else len(task.goal.at(run.world, False).value)
         task.goal = Dragged(task.goal, grip.first, value, size)
     elif not np.array_equal(task.goal.value, value):
         task.goal = replace(task.goal, value=value)
@@ -320,6 +324,9 @@ def let_go(run: Run, grip: Grip) -> None:
     if grip.task in (DRAG, LEAN):
         task.active = False
         return
+    if grip.mode == "goal":
+        # also where time has stood since the pointer moved
+        _move_goal(run, task, grip)
     # unknown until the controller has looked
     task.error = float("inf")
     if isinstance(task.law, Hold):
@@ -331,93 +338,3 @@ def let_go(run: Run, grip: Grip) -> None:
 
 def by_name(run: Run, name: str) -> Task:
     return next(t for t in run.tasks if t.name == name)
-
-
-# --- forces
-
-
-def place_of(world: World, cast: Cast, grip: Grip) -> Array:
-    """Where (3,) the grabbed point is now."""
-    if grip.mode == "com":
-        return com_of(world, cast.characters[grip.target])
-    return np.asarray(world.data.xpos[grip.body] + world.data.xmat[grip.body].reshape(3, 3) @ grip.point)
-
-
-def force_limit(world: World, cast: Cast, grip: Grip, run: Run) -> float | None:
-    """The most that this drag can pull with [N]; None for no limit."""
-    if grip.mode == "push":
-        return PUSH_MOST
-    if grip.mode == "spring":
-        return _spring_most(world, cast, grip)
-    return by_name(run, grip.task).max_force if grip.task else None
-
-
-def _prop_mass(world: World, cast: Cast, grip: Grip) -> float:
-    _, prop = cast.of(grip.body)
-    return float(world.model.body_mass[cast.props[prop]].sum())
-
-
-def _spring_most(world: World, cast: Cast, grip: Grip) -> float:
-    gravity = float(np.linalg.norm(world.model.opt.gravity))
-    return max(SPRING_LEAST, SPRING_WEIGHTS * _prop_mass(world, cast, grip) * gravity)
-
-
-def pull(world: World, cast: Cast, grip: Grip) -> Push | None:
-    """The outside force of a drag in this moment, at the body's centre of mass with the torque of its lever."""
-    if grip.mode not in ("push", "spring"):
-        return None
-    place = place_of(world, cast, grip)
-    torque = np.zeros(3)
-    if grip.mode == "push":
-        force = shorten(PUSH_SLOPE * (grip.goal - place), PUSH_MOST)
-    else:
-        _, velocity, _ = world.dynamics().frame(grip.body, place)
-        k = _prop_mass(world, cast, grip) * (2 * np.pi * SPRING) ** 2
-        # damped for the body that is grabbed: a link of a chain is much lighter than the chain
-        damping = 2 * np.sqrt(k * float(world.model.body_mass[grip.body]))
-        force = shorten(k * (grip.goal - place) - damping * velocity[:3], _spring_most(world, cast, grip))
-        if grip.turn is not None:
-            torque = _turning(world, grip, velocity[3:])
-    lever = place - world.data.xipos[grip.body]
-    return Push(_body_name(world, grip.body), force, np.cross(lever, force) + torque)
-
-
-def _turning(world: World, grip: Grip, spin: Array) -> Array:
-    """A torsion spring towards the turn that the pointer asks for."""
-    assert grip.turn is not None
-    away = quat_multiply(quat_multiply(grip.turn, grip.start), quat_conjugate(world.data.xquat[grip.body]))
-    way = np.zeros(3)
-    mujoco.mju_quat2Vel(way, away, 1.0)
-    inertia, rate = float(world.model.body_inertia[grip.body].max()), 2 * np.pi * SPRING
-    return np.asarray(inertia * (rate**2 * way - 2 * rate * spin))
-
-
-def helping_force(world: World, cast: Cast, root: str, most: float, grip: Grip | None) -> Array:
-    """An outside force (3,) [N] at a character's root, of length `most` at the most: it holds the centre of mass over the
-    feet, and takes it along where its handle is dragged."""
-    bodies = cast.characters[root]
-    masses = np.zeros(world.model.nbody)
-    masses[bodies] = world.model.body_mass[bodies]
-    now = CentreOfMass(masses, np.zeros_like(masses), (0, 1, 2)).evaluate(world.dynamics())
-    dragged = grip is not None and grip.mode == "com" and grip.target == root
-    if dragged:
-        assert grip is not None
-        wanted = grip.goal
-    else:
-        own = [f for f in cast.feet if int(world.model.site_bodyid[f]) in bodies]
-        wanted = now.value.copy()
-        if own:
-            wanted[:2] = world.data.site_xpos[own].mean(axis=0)[:2]
-    rate, mass = 2 * np.pi * ASSIST, float(masses.sum())
-    speed = now.rate if dragged else np.array([now.rate[0], now.rate[1], 0.0])
-    return shorten(mass * (rate**2 * (wanted - now.value) - 2 * rate * speed), most)
-
-
-def shorten(force: Array, most: float) -> Array:
-    """The same direction, at most so long."""
-    length = float(np.linalg.norm(force))
-    return force if length <= most else force * (most / length)
-
-
-def _body_name(world: World, body: int) -> str:
-    return str(mujoco.mj_id2name(world.model, mujoco.mjtObj.mjOBJ_BODY, body))

@@ -23,9 +23,10 @@ from manikin.recording import Recorder
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import Scene, parse_scene
 from manikin.scenes.scripts import Steps, why_stuck
-from manikin.studio import drag
+from manikin.studio import drag, pulls
 from manikin.studio.knobs import KnobBox
 from manikin.studio.messages import Assist, Drag, Grab, Knob, Release, parse
+from manikin.studio.soft import Shells, Surfaces
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
@@ -97,7 +98,7 @@ class _Hand:
     def push(self, world: World) -> Push | None:
         live = self.live
         live.force = np.zeros(3)
-        push = None if live.grip is None else drag.pull(world, live.cast, live.grip)
+        push = None if live.grip is None else pulls.pull(world, live.cast, live.grip)
         if push is not None:
             live.force = push.force
         return push
@@ -114,7 +115,7 @@ class _Helper:
         live = self.live
         if live.assist <= 0:
             return None
-        force = drag.helping_force(world, live.cast, self.root, live.assist, live.grip)
+        force = pulls.helping_force(world, live.cast, self.root, live.assist, live.grip)
         live.helped = force
         live.impulse += float(np.linalg.norm(force)) * world.timestep
         return Push(self.root, force)
@@ -142,9 +143,11 @@ class Live:
         self.watched = Watched(run.controller)
         run.controller = self.watched
         self.run = run
+        self.bodies = run.world.names(mujoco.mjtObj.mjOBJ_BODY)
         self._script = run.script
         self.cast = drag.find_cast(run.world, self.meta)
         run.pullers = (*run.pullers, _Hand(self), *(_Helper(self, root) for root in self.cast.characters))
+        self.surfaces: Surfaces = Shells(run.world.model)
         self.knobs = KnobBox(self.scene, run, self.cast)
         self._before = run.world.full_state()
 
@@ -174,9 +177,8 @@ class Live:
             if self.grip is None:
                 return
             self.grip.goal = np.array(message.goal)
-            turn = None if message.turn is None else np.array(message.turn) / np.linalg.norm(message.turn)
-            self.grip.turn = turn
-            self._note("drag", goal=list(message.goal), **({} if message.turn is None else {"turn": list(message.turn)}))
+            self.grip.turn = None if message.turn is None else np.array(message.turn) / np.linalg.norm(message.turn)
+            self._note("drag", goal=message.goal, **({} if message.turn is None else {"turn": message.turn}))
         elif isinstance(message, Release):
             self._let_go()
             self._note("release")

@@ -8,6 +8,7 @@ import collections
 import contextlib
 import os
 import pickle
+import queue
 import struct
 import subprocess
 import sys
@@ -18,11 +19,12 @@ from typing import IO, Any
 import mujoco
 import numpy as np
 
-from manikin.errors import Diverged, InputError, RunError
+from manikin.errors import Diverged, InputError
 from manikin.scenes.build import scene_text
 from manikin.scenes.scene import Scene, parse_text
 from manikin.studio.live import Live, Moment
 from manikin.studio.messages import Drag, GhostPose, PathLine, PreviewPaths, Quat, Vec3
+from manikin.studio.soft import flat
 
 # how far ahead [s], how often the paths have a point [1/s], and when the ghosts stand [s]
 AHEAD, POINTS, GHOSTS = 1.0, 30, (0.25, 0.5, 0.75, 1.0)
@@ -44,16 +46,22 @@ class Ask:
 
 
 class Previewer:
-    """The other end of the process. All is asked from one thread."""
+    """The other end of the process. All is asked from one thread, which never waits for the process."""
 
     def __init__(self) -> None:
         self.on = False
         self.stale = True  # the input has changed since the last preview
-        self.scene: Scene | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._asked: queue.SimpleQueue[Ask | None] = queue.SimpleQueue()
         self._found: collections.deque[PreviewPaths | None] = collections.deque()
-        self._waiting = 0
+        self._waiting = 0  # answers that have not come
+        self._outdated = 0  # those of them that nobody wants any more
         self._fan: dict[int, Drag] = {}
+        self._scene: tuple[Scene, str] | None = None  # the last one, and its text
+
+    def forget(self) -> None:
+        """Another run is the present one: what was asked of the old one is no answer."""
+        self._fan, self._outdated, self.stale = {}, self._waiting, True
 
     def ask(self, live: Live) -> None:
         """Preview the present input, unless an answer is still awaited."""
@@ -76,11 +84,11 @@ class Previewer:
             self._fan[choice] = Drag((x, y, z), turn)
         self._send(live, tuple((k, label, self._fan[k]) for k, (label, _) in enumerate(FAN)))
 
-    def choose(self, choice: int) -> Vec3:
+    def choose(self, choice: int) -> Drag:
         """The pointer of one of the five."""
         if choice not in self._fan:
             raise InputError("fan_take.choice: there is no fan to choose from")
-        return self._fan[choice].goal
+        return self._fan[choice]
 
     def results(self) -> list[PreviewPaths]:
         """What has been computed since the last call."""
@@ -90,47 +98,55 @@ class Previewer:
             self._waiting -= 1
             if paths is None:
                 # the process has ended: the next question starts another
-                self._waiting = 0
                 self._drop()
                 break
-            out.append(paths)
+            if self._outdated > 0:
+                self._outdated -= 1
+            else:
+                out.append(paths)
         return out
 
     def _send(self, live: Live, inputs: tuple[tuple[int, str, Drag | None], ...]) -> None:
-        process = self._start()
-        assert process.stdin is not None
-        ask = Ask(scene_text(live.scene), live.scene.where, live.moment(), inputs)
-        try:
-            _write(process.stdin, ask)
-        except OSError as error:
-            self._drop()
-            raise RunError(f"the preview ended ({error})") from error
+        if self._scene is None or self._scene[0] is not live.scene:
+            self._scene = (live.scene, scene_text(live.scene))
+        self._start()
+        self._asked.put(Ask(self._scene[1], live.scene.where, live.moment(), inputs))
         self._waiting += len(inputs)
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> None:
         if self._process is None:
             threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "manikin.studio.preview"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 env=os.environ | threads | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
             )  # fmt: skip
+            self._asked = queue.SimpleQueue()
+            threading.Thread(target=self._speak, args=(self._process, self._asked), name="preview asks", daemon=True).start()
             threading.Thread(target=self._listen, args=(self._process,), name="preview", daemon=True).start()
-        return self._process
+
+    def _speak(self, process: "subprocess.Popen[bytes]", asked: "queue.SimpleQueue[Ask | None]") -> None:
+        """Hand over what is asked. A pipe holds little, and whoever writes to it waits until the process reads."""
+        assert process.stdin is not None
+        # a process that has ended is told by the one who listens
+        with contextlib.suppress(OSError), process.stdin:
+            while (ask := asked.get()) is not None:
+                _write(process.stdin, ask)
 
     def _listen(self, process: "subprocess.Popen[bytes]") -> None:
         assert process.stdout is not None
         with process.stdout:
             while (answer := _read(process.stdout)) is not None:
-                self._found.append(answer)
+                if process is self._process:
+                    self._found.append(answer)
         if process is self._process:
             self._found.append(None)
 
     def _drop(self) -> None:
+        """Let go of the process; it ends when there is nothing more to read."""
         process, self._process = self._process, None
+        self._waiting = self._outdated = 0
         if process is not None:
-            assert process.stdin is not None
-            with contextlib.suppress(OSError):
-                process.stdin.close()
+            self._asked.put(None)
             try:
                 process.wait(5)
             except subprocess.TimeoutExpired:
@@ -142,6 +158,7 @@ class Previewer:
         if self._process is not None:
             self._process.kill()
         self._drop()
+        self._found.clear()
 
 
 def look_ahead(live: Live, choice: int, label: str, seconds: float = AHEAD) -> PreviewPaths:
@@ -164,7 +181,8 @@ def look_ahead(live: Live, choice: int, label: str, seconds: float = AHEAD) -> P
                     row.append((x, y, z))
             if k in marks:
                 poses = np.concatenate([world.data.xpos, world.data.xquat], axis=1).round(5)
-                ghosts.append(GhostPose(live.time - start, tuple(poses.ravel().tolist())))
+                meshes = tuple(flat(vertices) for vertices in live.surfaces.vertices(world.data))
+                ghosts.append(GhostPose(live.time - start, tuple(poses.ravel().tolist()), meshes))
             live.step()
     lines = tuple(PathLine(name, tuple(row)) for name, row in zip(names, points))
     return PreviewPaths(choice, label, start, tuple(times), lines, tuple(ghosts))

@@ -31,52 +31,17 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from manikin.errors import InputError, ManikinError, OutputError
 from manikin.export.save import save
 from manikin.scenes.scene import shipped
+from manikin.studio.clients import Client
+from manikin.studio.journal import Past
 from manikin.studio.messages import MAX_TEXT, Error, MessageError, dump, kind_of, parse
 from manikin.studio.session import Session
-from manikin.studio.takes import Past, TakeFolder
+from manikin.studio.takes import TakeFolder
 
 STATIC = Path(__file__).parent / "static"
 PICTURES = Path(__file__).parent / "pictures"
 # the largest recording that is taken from outside [bytes]
 MAX_UPLOAD = 256 * 1024 * 1024
 EXPORTS = {".glb": "model/gltf-binary", ".bvh": "text/plain", ".mp4": "video/mp4", ".npz": "application/octet-stream"}
-# what waits for a slow page besides the latest of each kind
-MAX_WAITING = 64
-
-
-class Client:
-    """One page: the latest of each kind waits for it, and nobody waits for the page."""
-
-    def __init__(self) -> None:
-        self.slots: dict[str, str | bytes] = {}
-        self.ready = asyncio.Event()
-        self.frames = self.dropped = 0
-
-    def offer(self, key: str, content: str | bytes) -> None:
-        if key in self.slots:
-            self.dropped += 1
-            # it goes to the end of the line: what came later may depend on it
-            del self.slots[key]
-        elif len(self.slots) >= MAX_WAITING:
-            self.slots.pop(
-                next(k for k in self.slots if " " in k) if any(" " in k for k in self.slots) else next(iter(self.slots))
-            )
-        self.slots[key] = content
-        self.ready.set()
-
-    async def pump(self, socket: WebSocket) -> None:
-        """Send what waits, as fast as the page takes it."""
-        while True:
-            await self.ready.wait()
-            self.ready.clear()
-            while self.slots:
-                key = next(iter(self.slots))
-                content = self.slots.pop(key)
-                if isinstance(content, bytes):
-                    self.frames += key == "frame"
-                    await socket.send_bytes(content)
-                else:
-                    await socket.send_text(content)
 
 
 class Studio:
@@ -88,8 +53,10 @@ class Studio:
         self.anywhere = anywhere  # whether other machines may ask, by whatever name they know this one
         self.clients: set[Client] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._passed: collections.deque[tuple[str, str | bytes]] = collections.deque()
+        # what is said on the session's thread, to all or to one
+        self._passed: collections.deque[tuple[str, str | bytes, Client | None]] = collections.deque()
         self.session = Session(folder, self._send)
+        self.session.audience = False
         routes = [
             WebSocketRoute("/ws", self._websocket),
             Route("/api/scenes", self._guarded(self._scenes)),
@@ -115,12 +82,12 @@ class Studio:
 
     # --- from physics to the pages
 
-    def _send(self, key: str, content: str | bytes) -> None:
+    def _send(self, key: str, content: str | bytes, only: Client | None = None) -> None:
         """Called by the session's thread: hand over and go on."""
         loop = self._loop
         if loop is None or not self.clients:
             return
-        self._passed.append((key, content))
+        self._passed.append((key, content, only))
         # one call for all that is said at once
         if len(self._passed) == 1:
             with contextlib.suppress(RuntimeError):  # the loop has just closed
@@ -128,9 +95,14 @@ class Studio:
 
     def _offer(self) -> None:
         while self._passed:
-            key, content = self._passed.popleft()
-            for client in self.clients:
+            key, content, only = self._passed.popleft()
+            for client in self.clients if only is None else (only,):
                 client.offer(key, content)
+
+    def _greet(self, client: Client) -> None:
+        """On the session's thread, so that what is said next comes after it."""
+        for key, content in self.session.welcome():
+            self._send(key, content, client)
 
     # --- who may come in
 
@@ -169,16 +141,17 @@ class Studio:
         await socket.accept()
         client = Client()
         self.clients.add(client)
-        for key, content in await asyncio.wrap_future(self.session.ask(self.session.welcome)):
-            client.offer(key, content)
+        self.session.audience = True
         pump = asyncio.create_task(client.pump(socket))
         try:
+            await asyncio.wrap_future(self.session.ask(lambda: self._greet(client)))
             while True:
                 self._receive(client, await _text(socket))
         except WebSocketDisconnect:
             pass
         finally:
             self.clients.discard(client)
+            self.session.audience = bool(self.clients)
             pump.cancel()
             with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError, OSError):
                 await pump
@@ -187,7 +160,8 @@ class Studio:
         try:
             self.session.put(parse(text))
         except MessageError as error:
-            client.offer(f"error {len(client.slots)} {text[:20]}", dump(Error(kind_of(text), str(error))))
+            client.refused += 1
+            client.offer(f"error refused {client.refused}", dump(Error(kind_of(text), str(error))))
 
     # --- addresses
 
@@ -216,16 +190,18 @@ class Studio:
         if kind not in EXPORTS:
             raise HTTPException(404, f"unknown kind of file (allowed: {', '.join(EXPORTS)})")
         path = self.folder.known(take)
-        info = self.folder.info(take)
-        name = re.sub(r"[^A-Za-z0-9_-]+", "_", (info.name or info.scene) if info else take) or take
-        target = Path(tempfile.mkdtemp(prefix="manikin-")) / f"{name}{kind}"
+        # up to this moment, if it is the one that is being recorded
+        await asyncio.wrap_future(self.session.ask(self.session.flush))
+        target = Path(tempfile.mkdtemp(prefix="manikin-")) / f"take{kind}"
         clean_up = BackgroundTask(_remove, target)
         try:
-            await run_in_threadpool(lambda: save(Past(path).recording(), target))
-        except ManikinError:
+            recording = await run_in_threadpool(lambda: Past(path).recording())
+            await run_in_threadpool(save, recording, target)
+        except BaseException:
             _remove(target)
             raise
-        return FileResponse(target, media_type=EXPORTS[kind], filename=target.name, background=clean_up)
+        name = re.sub(r"[^A-Za-z0-9_-]+", "_", self.folder.name(take) or str(recording.meta["name"])) or take
+        return FileResponse(target, media_type=EXPORTS[kind], filename=f"{name}{kind}", background=clean_up)
 
     async def _upload(self, request: Request) -> Response:
         """A recording (.npz) as the body of the request becomes a take."""
@@ -326,6 +302,7 @@ class Running:
         self._thread.start()
         while not self._server.started:
             if not self._thread.is_alive():
+                self._socket.close()
                 raise InputError(f"the studio could not be served at {self.host}:{self.port}")
             self._thread.join(0.01)
         return self
@@ -344,7 +321,7 @@ def make_server(studio: Studio) -> uvicorn.Server:
     """uvicorn with what we rely on: no large messages, no access log, a quick end."""
     config = uvicorn.Config(
         studio.app, log_level="warning", access_log=False, ws="websockets-sansio", ws_max_size=MAX_TEXT,
-        ws_per_message_deflate=False, timeout_graceful_shutdown=1, server_header=False,
+        ws_per_message_deflate=False, timeout_graceful_shutdown=1, server_header=False, proxy_headers=False,
     )  # fmt: skip
     return uvicorn.Server(config)
 
@@ -356,9 +333,10 @@ def listen(host: str, port: int) -> socket.socket:
     out.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         out.bind((host, port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         out.close()
-        raise InputError(f"--port {port}: cannot be used on {host} ({error.strerror}); try another, or 0 for any") from None
+        why = error.strerror if isinstance(error, OSError) else "0 to 65535 are allowed"
+        raise InputError(f"--port {port}: cannot be used on {host} ({why}); try another, or 0 for any") from None
     return out
 
 

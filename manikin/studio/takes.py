@@ -1,8 +1,4 @@
-"""Takes: everything is always recorded, into an append-only journal on disk, and made into a recording when it is saved.
-
-A journal is a line of text, then records: one byte kind, four bytes length, content. Numbers are little-endian float64.
-A journal that was cut off anywhere, by a kill or a full disk, is good up to its last whole record.
-"""
+"""The folder of takes: what was recorded in this and earlier sessions, named, saved, and brought in from elsewhere."""
 
 import contextlib
 import datetime
@@ -10,37 +6,19 @@ import json
 import os
 import re
 import secrets
-import struct
+import threading
 import time
 import zipfile
-import zlib
-from array import array
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
-
-import mujoco
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from manikin.errors import InputError, RecordingError
 from manikin.files import whole_file
-from manikin.physics.world import World
 from manikin.playback import replay_model
-from manikin.recording import KEY_SECONDS, TASK_FIELDS, Recorder, Recording, load_recording, next_frame, next_key
-from manikin.studio.live import LiveInput, read_input
+from manikin.recording import load_recording
+from manikin.studio.journal import Journal, Past, write_journal
 from manikin.studio.messages import TakeInfo
-from manikin.tasks.task import Task
 
-Array = NDArray[np.float64]
-MAGIC = b"manikin journal 1\n"
-_RECORD = struct.Struct("<cI")
-_CODES = {"head": b"H", "mjcf": b"M", "initial": b"I", "frame": b"F", "ctrl": b"C", "xfrc": b"X", "eq": b"E", "key": b"K",
-          "event": b"e", "change": b"c", "input": b"i", "end": b"z"}  # fmt: skip
-_KINDS = {code: kind for kind, code in _CODES.items()}
-_TABLES = ("head", "event", "change", "input", "end")
-# at the latest after so many seconds what was recorded is with the operating system
-FLUSH = 0.25
 # the most that a recording from elsewhere may unpack to [bytes]
 MAX_UNPACKED = 1024 * 1024 * 1024
 
@@ -51,217 +29,12 @@ def data_folder() -> Path:
     return (base if base.is_absolute() else Path.home() / ".local" / "share") / "manikin" / "takes"
 
 
-class Journal(Recorder):
-    """A recorder that keeps nothing in memory but where its frames begin."""
-
-    def __init__(
-        self, world: World, tasks: list[Task], fps: float, meta: dict[str, Any], path: Path, prefix: "Past | None" = None,
-        steps: int = 0,
-    ) -> None:  # fmt: skip
-        self.path = path
-        self.closed = False
-        self._file: IO[bytes] = path.open("xb")
-        self._end = 0
-        self._flushed = time.monotonic()
-        self.offsets, self.frame_steps, self.times = array("q"), array("q"), array("d")
-        if prefix is None:
-            super().__init__(world, tasks, fps, meta)
-            return
-        # goes on where an earlier take is left: its beginning is copied
-        self.world, self.tasks, self.fps, self.meta = world, tasks, fps, meta
-        prefix.copy_to(self._file, steps, self.offsets, self.frame_steps, self.times)
-        self._end = self._file.tell()
-        self._last_frame = self.frame_steps[-1]
-        seconds = steps * world.timestep + 1e-9
-        self._frames, self._keys = int(seconds * fps) + 1, int(seconds / KEY_SECONDS) + 1
-        self._next_frame, self._next_key = next_frame(self._frames, fps, world.timestep), next_key(self._keys, world.timestep)
-        self.flush()
-
-    def begin(self) -> None:
-        self._file.write(MAGIC)
-        self._end = len(MAGIC)
-        model = self.world.model
-        head = {
-            "meta": self.meta, "fps": self.fps, "timestep": self.world.timestep, "tasks": [t.name for t in self.tasks],
-            "nq": model.nq, "nv": model.nv, "nu": model.nu, "nbody": model.nbody,
-        }  # fmt: skip
-        self._write("head", json.dumps(head).encode())
-        self._write("mjcf", zlib.compress(self.world.mjcf.encode(), 1))
-        self._write("initial", self.initial.tobytes())
-
-    def keep(self, kind: str, row: Any) -> None:
-        if kind == "frame":
-            at, step, qpos, qvel, force, tasks = row
-            self.offsets.append(self._end)
-            self.frame_steps.append(step)
-            self.times.append(at)
-            content = np.concatenate([[at, step], qpos, qvel, force.ravel(), np.ravel(tasks)]).tobytes()
-        elif kind == "key":
-            content = np.concatenate([[row[0]], row[1]]).tobytes()
-        elif kind in _TABLES:
-            content = json.dumps(row).encode()
-        else:
-            content = np.asarray(row, float).tobytes()
-        self._write(kind, content)
-        if time.monotonic() - self._flushed > FLUSH:
-            self.flush()
-
-    def _write(self, kind: str, content: bytes) -> None:
-        self._file.write(_RECORD.pack(_CODES[kind], len(content)))
-        self._file.write(content)
-        self._end += _RECORD.size + len(content)
-
-    def flush(self) -> None:
-        """Hand over to the operating system: from here on a kill of this process loses nothing of it."""
-        self._file.flush()
-        self._flushed = time.monotonic()
-
-    def close(self, ok: bool, reason: str, facts: dict[str, Any], whole: bool = True) -> None:
-        """The end of the take; `whole`: with its very last moment as a frame."""
-        if self.closed:
-            return
-        self.closed = True
-        if whole:
-            self.last_frame()
-        self._write("end", json.dumps({"ok": ok, "reason": reason, "facts": facts}).encode())
-        self._file.close()
-
-    def finish(self) -> Recording:
-        self.last_frame()
-        self.flush()
-        return Past(self.path).recording()
-
-
-class Past:
-    """A journal as it is on disk now, for looking back; also one that is still being written."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.offsets, self.frame_steps, self.times = array("q"), array("q"), array("d")
-        self.steps = 0
-        for kind, offset, content in self.records():
-            if kind == "head":
-                self.head: dict[str, Any] = _table(path, content)
-            elif kind == "ctrl":
-                self.steps += 1
-            elif kind == "frame":
-                at, step = struct.unpack_from("<dd", content)
-                self.offsets.append(offset)
-                self.frame_steps.append(int(step))
-                self.times.append(at)
-        if not hasattr(self, "head") or not self.times:
-            raise RecordingError(f"{path.name}: the take was cut off before its first frame")
-
-    def records(self) -> Iterator[tuple[str, int, bytes]]:
-        """(kind, offset, content) of each whole record."""
-        with self.path.open("rb") as file:
-            if file.read(len(MAGIC)) != MAGIC:
-                raise RecordingError(f"{self.path.name}: not a journal of a take")
-            offset = len(MAGIC)
-            while len(head := file.read(_RECORD.size)) == _RECORD.size:
-                code, length = _RECORD.unpack(head)
-                content = file.read(length)
-                if len(content) < length or code not in _KINDS:
-                    return
-                yield _KINDS[code], offset, content
-                offset += _RECORD.size + length
-
-    @property
-    def seconds(self) -> float:
-        return self.times[-1]
-
-    def mjcf(self) -> str:
-        """The model's text."""
-        return next(zlib.decompress(c).decode() for kind, _, c in self.records() if kind == "mjcf")
-
-    def inputs(self) -> list[tuple[int, LiveInput]]:
-        """What was given, and from which step on it acted."""
-        return [read_input(_table(self.path, c)) for kind, _, c in self.records() if kind == "input"]
-
-    def copy_to(
-        self, target: IO[bytes], steps: int, offsets: "array[int]", frame_steps: "array[int]", times: "array[float]"
-    ) -> None:  # fmt: skip
-        """Copy what happened up to a number of steps done."""
-        target.write(MAGIC)
-        done = 0
-        for kind, offset, content in self.records():
-            # what is given or switched at that very moment belongs to what comes after
-            if kind == "end" or (done == steps and len(times) and kind not in ("frame", "key")):
-                break
-            # the beginning lies at the same places
-            target.write(_RECORD.pack(_CODES[kind], len(content)) + content)
-            if kind == "ctrl":
-                done += 1
-            elif kind == "frame":
-                at, step = struct.unpack_from("<dd", content)
-                offsets.append(offset)
-                frame_steps.append(int(step))
-                times.append(at)
-
-    def recording(self) -> Recording:
-        """The whole take as the contract has it."""
-        parts: dict[str, list[bytes]] = {kind: [] for kind in _CODES}
-        for kind, _, content in self.records():
-            parts[kind].append(content)
-        head = self.head
-        nq, nv, nbody = head["nq"], head["nv"], head["nbody"]
-        frames, keys = _numbers(parts["frame"], len(self.times)), _numbers(parts["key"], len(parts["key"]))
-        qpos, qvel, force, tasks = np.split(frames[:, 2:], np.cumsum([nq, nv, 3 * nbody]), axis=1)
-        columns = tasks.reshape(len(frames), len(head["tasks"]), len(TASK_FIELDS))
-        lists = {name + "s": [_table(self.path, c) for c in parts[name]] for name in ("event", "change", "input")}
-        end = _table(self.path, parts["end"][-1]) if parts["end"] else {"ok": False, "reason": "cut off", "facts": {}}
-        return Recording(
-            mjcf=zlib.decompress(parts["mjcf"][0]).decode(),
-            meta=head["meta"] | lists | end | {"fps": head["fps"], "timestep": head["timestep"]},
-            initial=np.frombuffer(parts["initial"][0], "<f8"),
-            key_step=keys[:, 0].astype(np.int64),
-            key_state=keys[:, 1:],
-            time=frames[:, 0].copy(),
-            step=frames[:, 1].astype(np.int64),
-            qpos=qpos.copy(),
-            qvel=qvel.copy(),
-            contact_force=force.reshape(-1, nbody, 3).copy(),
-            ctrl=_numbers(parts["ctrl"], len(parts["ctrl"])).reshape(-1, head["nu"]),
-            xfrc=_numbers(parts["xfrc"], len(parts["xfrc"])).reshape(-1, 8),
-            eq=_numbers(parts["eq"], len(parts["eq"])).reshape(-1, 15),
-            tasks={n: dict(zip(TASK_FIELDS, columns[:, k].T.copy())) for k, n in enumerate(head["tasks"])},
-        )
-
-
-def _numbers(rows: list[bytes], count: int) -> Array:
-    return np.frombuffer(b"".join(rows), "<f8").reshape(count, -1) if count else np.zeros((0, 0))
-
-
-def _table(path: Path, content: bytes) -> dict[str, Any]:
-    try:
-        table = json.loads(content)
-    except ValueError as error:
-        raise RecordingError(f"{path.name}: a damaged journal ({error})") from error
-    if not isinstance(table, dict):
-        raise RecordingError(f"{path.name}: a damaged journal")
-    return table
-
-
-def read_qpos(path: Path, offset: int, nq: int) -> Array:
-    """Positions of the frame whose record begins at an offset."""
-    with path.open("rb") as file:
-        file.seek(offset + _RECORD.size + 16)
-        return np.frombuffer(file.read(8 * nq), "<f8")
-
-
-def nearest_frame(times: "array[float]", moment: float) -> int:
-    """The frame shown at a time: the last one that is not later."""
-    return max(0, int(np.searchsorted(np.frombuffer(times, float), moment + 1e-9, side="right")) - 1)
-
-
-# --- the folder
-
-
 class TakeFolder:
     """Takes of this and earlier sessions: <id>.journal, <id>.json with its name, and <id>.npz once it is saved."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._noting = threading.Lock()
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -290,9 +63,20 @@ class TakeFolder:
 
     def note(self, take: str, **what: Any) -> None:
         """Remember something about a take beside it."""
-        facts = self._noted(take) | what
-        with whole_file(self.file(take, ".json")) as stream:
-            stream.write(json.dumps(facts).encode())
+        # from the session's thread, and from those that answer requests
+        with self._noting:
+            facts = self._noted(take) | what
+            with whole_file(self.file(take, ".json")) as stream:
+                stream.write(json.dumps(facts).encode())
+
+    def closed(self, take: str, journal: Journal) -> None:
+        """Remember how long a take became, so that nobody needs to look."""
+        size = self.file(take).stat().st_size
+        self.note(take, size=size, seconds=journal.times[-1], scene=journal.meta["name"])
+
+    def name(self, take: str) -> str:
+        """What the user calls it."""
+        return str(self._noted(take).get("name", ""))
 
     def _noted(self, take: str) -> dict[str, Any]:
         try:
@@ -341,13 +125,13 @@ class TakeFolder:
         model = replay_model(recording)
         take = self.new_id()
         try:
-            _write_journal(recording, model, self.file(take))
+            write_journal(recording, model, self.file(take))
             self.note(take, name=name[:80], created=time.time())
             Past(self.file(take)).inputs()
         except (KeyError, TypeError, ValueError, IndexError) as error:
             self.delete(take)
             raise RecordingError(f"not a recording of a scene ({type(error).__name__}: {error})") from error
-        except InputError:
+        except BaseException:
             self.delete(take)
             raise
         return take
@@ -359,40 +143,3 @@ def _check_size(source: Path) -> None:
         whole = sum(entry.file_size for entry in archive.infolist())
         if whole > MAX_UNPACKED:
             raise RecordingError(f"{source}: would unpack to {whole / 2**20:.0f} MB (at most {MAX_UNPACKED // 2**20} MB)")
-
-
-def _write_journal(recording: Recording, model: mujoco.MjModel, path: Path) -> None:
-    """A recording as a journal, record by record in the order of time."""
-    meta = {k: v for k, v in recording.meta.items() if k not in ("events", "changes", "inputs", "ok", "reason", "facts")}
-    for key in ("name", "scene", "characters", "feet", "props"):
-        meta[key]
-    frames = len(recording.time)
-    shapes = {"qvel": (frames, model.nv), "contact_force": (frames, model.nbody, 3)}
-    for name, shape in shapes.items():
-        if getattr(recording, name).shape != shape:
-            raise ValueError(f"{name} does not fit the model")
-    columns = np.array([[recording.tasks[t][f] for f in TASK_FIELDS] for t in recording.tasks], float)
-    rows: list[tuple[int, int, str, bytes]] = []
-    for kind in ("event", "change", "input"):
-        rows += [(int(r["step"]), 0, kind, json.dumps(r).encode()) for r in recording.meta.get(f"{kind}s", [])]
-    for kind, order in (("eq", 1), ("xfrc", 1)):
-        rows += [(int(r[0]), order, kind, np.asarray(r, "<f8").tobytes()) for r in getattr(recording, kind)]
-    rows += [(k, 2, "ctrl", np.asarray(r, "<f8").tobytes()) for k, r in enumerate(recording.ctrl)]
-    # a frame and a key state come after the step that led to them
-    for t in range(frames):
-        parts = [[recording.time[t], recording.step[t]], recording.qpos[t], recording.qvel[t]]
-        rest = [recording.contact_force[t].ravel(), columns[:, :, t].ravel() if len(columns) else []]
-        rows.append((int(recording.step[t]) - 1, 3, "frame", np.concatenate([*parts, *rest]).astype("<f8").tobytes()))
-    for step, state in zip(recording.key_step, recording.key_state):
-        rows.append((int(step) - 1, 4, "key", np.concatenate([[step], state]).astype("<f8").tobytes()))
-    rows.sort(key=lambda r: r[:2])
-    head = {
-        "meta": meta, "fps": recording.meta["fps"], "timestep": recording.meta["timestep"], "tasks": list(recording.tasks),
-        "nq": model.nq, "nv": model.nv, "nu": model.nu, "nbody": model.nbody,
-    }  # fmt: skip
-    end = {k: recording.meta.get(k) for k in ("ok", "reason", "facts")}
-    first = [("head", json.dumps(head).encode()), ("mjcf", zlib.compress(recording.mjcf.encode(), 1)), ("initial", recording.initial.astype("<f8").tobytes())]  # fmt: skip # noqa: E501
-    with path.open("xb") as file:
-        file.write(MAGIC)
-        for kind, content in [*first, *((kind, content) for _, _, kind, content in rows), ("end", json.dumps(end).encode())]:
-            file.write(_RECORD.pack(_CODES[kind], len(content)) + content)

@@ -1,6 +1,7 @@
 """Why the character does what it does: who lost to whom, torques and forces against their limits, balance."""
 
 import copy
+from math import isfinite
 
 import mujoco
 import numpy as np
@@ -8,9 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
 from manikin.characters.human import human
-from manikin.controllers.prioritized import Prioritized
 from manikin.physics.contacts import contact_forces
-from manikin.physics.world import World
 from manikin.studio.drag import com_of
 from manikin.studio.live import Live
 from manikin.studio.messages import Balance, ContactWhy, JointWhy, TaskWhy, Vec3, WhyReport
@@ -27,19 +26,25 @@ GROUNDED = 0.03
 
 
 class Explainer:
-    """Looks at a run through a world of its own, so that looking changes nothing."""
+    """Looks at a run. What needs another solution is tried in a world of its own, so that looking changes nothing.
+
+    Who lost to whom takes one solution for each task above. They are found one by one, one in each report, so that no report
+    holds up the physics for long: an answer may be a second old.
+    """
 
     def __init__(self, live: Live) -> None:
         self.live = live
         self.world = live.world.branch()
+        # what each loser would miss without a rival: {loser: {rival: missed}}, and the rivals that are still to be asked
+        self._without: dict[str, dict[str, float]] = {}
+        self._next: list[str] = []
         self.soles = {}
         for prefix, spec in live.scene.cast().items():
             figure = human(spec.height, spec.mass, spec.sex, spec.feet, spec.strength, spec.locked, prefix, skin=False)
             self.soles[figure.root] = [(self.world.body(body), np.array(point)) for body, point in figure.soles]
 
     def report(self) -> WhyReport:
-        """As things are now."""
-        self._follow()
+        """As things are now: in the last step, and in the pose that is shown."""
         return WhyReport(
             self.live.time, self._tasks(), self._joints(), tuple(self._balance(r) for r in self.live.cast.characters),
             tuple(self._contacts()),
@@ -57,12 +62,10 @@ class Explainer:
         dynamics.refresh()
 
     def _tasks(self) -> tuple[TaskWhy, ...]:
-        live, controller = self.live, self.live.watched.controller
-        dt = live.run.every * live.world.timestep
-        tasks = [t for t in live.run.tasks if t.active]
-        solution = controller.solve(self.world, copy.deepcopy(tasks), dt)
-        missed, told = solution.missed(), solution.report()
-        rivals = self._rivals(controller, tasks, missed, dt)
+        live, solution = self.live, self.live.watched.solution
+        # what the controller has solved in the last step; before the first, nothing
+        missed, told = ({}, {}) if solution is None else (solution.missed(), solution.report())
+        rivals = self._rivals(missed)
         out = []
         for task in sorted(live.run.tasks, key=lambda t: (not t.active, t.priority)):
             error = task.error if np.isfinite(task.error) else None
@@ -75,21 +78,33 @@ class Explainer:
             )  # fmt: skip
         return tuple(out)
 
-    def _rivals(self, controller: Prioritized, tasks: list[Task], missed: dict[str, float], dt: float) -> dict[str, str]:
-        """For each task that misses something: the one above without which it would miss least."""
+    def _rivals(self, missed: dict[str, float]) -> dict[str, str]:
+        """For each task that misses something: the one above without which it would miss least, as far as is known."""
+        tasks = [t for t in self.live.run.tasks if t.active]
         losers = {t.name: t.priority for t in tasks if missed.get(t.name, 0.0) > MISSED}
-        best: dict[str, tuple[float, str]] = {}
-        for rival in tasks:
-            below = [name for name, priority in losers.items() if priority > rival.priority]
-            if not below:
-                continue
-            others = copy.deepcopy([t for t in tasks if t is not rival])
-            without = controller.solve(self.world, others, dt).missed()
-            for name in below:
-                left = without.get(name, 0.0)
-                if left < best.get(name, (SHARE * missed[name], ""))[0]:
-                    best[name] = (left, rival.name)
-        return {name: rival for name, (_, rival) in best.items()}
+        above = [t.name for t in tasks if any(priority > t.priority for priority in losers.values())]
+        self._next = [name for name in self._next if name in above] or above
+        if self._next:
+            self._try_without(self._next.pop(0), tasks, losers)
+        out = {}
+        for loser in losers:
+            known = {rival: left for rival, left in self._without.get(loser, {}).items() if rival in above}
+            rival = min(known, key=known.__getitem__, default="")
+            if rival and known[rival] < SHARE * missed[loser]:
+                out[loser] = rival
+        self._without = {loser: rivals for loser, rivals in self._without.items() if loser in losers}
+        return out
+
+    def _try_without(self, rival: str, tasks: list[Task], losers: dict[str, int]) -> None:
+        """Solve once more, without one task, and note what those below it would then miss."""
+        live = self.live
+        self._follow()
+        others = copy.deepcopy([t for t in tasks if t.name != rival])
+        left = live.watched.controller.solve(self.world, others, live.run.every * live.world.timestep).missed()
+        priority = next(t.priority for t in tasks if t.name == rival)
+        for name in losers:
+            if losers[name] > priority:
+                self._without.setdefault(name, {})[rival] = left.get(name, 0.0)
 
     def _joints(self) -> tuple[JointWhy, ...]:
         world = self.live.world
@@ -104,53 +119,47 @@ class Explainer:
         return tuple(out)
 
     def _balance(self, root: str) -> Balance:
-        world, bodies = self.world, self.live.cast.characters[root]
-        com = com_of(world, bodies)
+        com = com_of(self.live.world, self.live.cast.characters[root])
         hull = _hull(self._pressing(root))
         return Balance(root, vec(com), tuple((float(x), float(y)) for x, y in hull), _margin(hull, com[:2]))
 
     def _pressing(self, root: str) -> Array:
         """Points (n, 2) of the soles that are on the ground."""
-        data = self.world.data
+        data = self.live.world.data
         places = np.array([data.xpos[b] + data.xmat[b].reshape(3, 3) @ point for b, point in self.soles[root]])
         return np.asarray(places[places[:, 2] < GROUNDED][:, :2])
 
     def _contacts(self) -> list[ContactWhy]:
-        model, data = self.world.model, self.world.data
-        force = contact_forces(model, data)
-        out = []
-        for k in range(data.ncon):
-            contact = data.contact[k]
-            first, second = (_body(self.world, int(model.geom_bodyid[g])) for g in contact.geom)
-            if np.linalg.norm(force[k]) < 1e-3:
-                continue
-            normal, slope = contact.frame[:3], float(contact.friction[0])
-            out.append(ContactWhy(first, second, vec(contact.pos), vec(force[k]), vec(normal), slope))
-        return out
+        model, data, names = self.live.world.model, self.live.world.data, self.live.bodies
+        force, contact = contact_forces(model, data), data.contact
+        bodies = model.geom_bodyid[contact.geom]
+        return [
+            ContactWhy(
+                names[bodies[k, 0]] or "world", names[bodies[k, 1]] or "world", vec(contact.pos[k]), vec(force[k]),
+                vec(contact.frame[k, :3]), float(contact.friction[k, 0]),
+            )
+            for k in np.flatnonzero(np.linalg.norm(force, axis=1) >= 1e-3).tolist()
+        ]  # fmt: skip
 
 
 def vec(values: Array) -> Vec3:
     """Three plain numbers; what is not finite becomes zero."""
-    x, y, z = (_finite(float(v)) for v in values)
-    return x, y, z
+    x, y, z = values.tolist()
+    return (x, y, z) if isfinite(x + y + z) else (_finite(x), _finite(y), _finite(z))
 
 
 def _finite(value: float) -> float:
-    return float(value) if np.isfinite(value) else 0.0
+    return float(value) if isfinite(value) else 0.0
 
 
 def _bound(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    return float(value) if isfinite(value) else None
 
 
 def _unit(task: Task) -> str:
     if isinstance(task.measure, Points | CentreOfMass):
         return "m"
     return "kg m/s" if isinstance(task.measure, Momentum) else "rad"
-
-
-def _body(world: World, number: int) -> str:
-    return mujoco.mj_id2name(world.model, mujoco.mjtObj.mjOBJ_BODY, number) or "world"
 
 
 def _hull(points: Array) -> Array:

@@ -9,7 +9,7 @@ from manikin.bench import run_bench
 from manikin.errors import InputError
 from manikin.scenes.scene import shipped
 from manikin.studio import measure
-from manikin.studio.measure import campaign
+from manikin.studio.campaign import campaign
 
 
 @pytest.mark.parametrize("scene", list(shipped()))

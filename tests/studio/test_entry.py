@@ -13,8 +13,9 @@ import pytest
 
 import manikin as mk
 from manikin.studio.entry import is_loopback
+from manikin.studio.journal import Past
 from manikin.studio.messages import Step
-from manikin.studio.takes import Past, TakeFolder, data_folder
+from manikin.studio.takes import TakeFolder, data_folder
 
 
 def test_the_command_prints_its_address_and_ends_cleanly(tmp_path: Path) -> None:

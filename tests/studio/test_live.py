@@ -6,17 +6,20 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
 from manikin.errors import InputError
 from manikin.playback import replay
 from manikin.scenes.scene import load_scene, shipped
-from manikin.studio.drag import PUSH_MOST, com_of
+from manikin.spatial import quat_from_axis_angle, quat_multiply
+from manikin.studio.drag import com_of
+from manikin.studio.journal import Journal, Past
 from manikin.studio.knobs import KnobBox
 from manikin.studio.live import Live, read_input, run_again
 from manikin.studio.messages import Assist, Drag, Grab, Knob, Release
-from manikin.studio.takes import Journal, Past
+from manikin.studio.pulls import PUSH_MOST
 
 
 def steps(live: Live, count: int) -> None:
@@ -53,6 +56,25 @@ def test_a_hand_that_a_task_moves_follows_and_goes_back_to_work() -> None:
     live.give(Release())
     live.step()
     assert live.run.tasks[0].goal is other
+
+
+@pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)])
+def test_a_part_that_is_held_can_be_turned(axis: tuple[float, float, float]) -> None:
+    live = Live(load_scene("stand"))
+    steps(live, 50)
+    hand = live.world.body("hand_r")
+    first, place = live.world.data.xquat[hand].copy(), body(live, "hand_r")
+    live.give(Grab("hand_r", "task"))
+    x, y, z = place + [0.1, 0.0, 0.15]
+    turn = quat_from_axis_angle(axis, 0.5)
+    live.give(Drag((x, y, z), tuple(turn.tolist())))
+    steps(live, 800)
+    away = np.zeros(3)
+    mujoco.mju_subQuat(away, live.world.data.xquat[hand], quat_multiply(turn, first))
+    assert np.linalg.norm(away) < 0.05
+    live.give(Release())
+    live.step()
+    assert not any(t.active for t in live.run.tasks if t.name.startswith("studio_"))
 
 
 def test_without_the_drag_the_hand_does_not_come() -> None:

@@ -24,9 +24,9 @@ from manikin.studio.messages import (
     dump,
     pack_frame,
     parse,
-    typescript,
     unpack_frame,
 )  # fmt: skip
+from manikin.studio.messages.typescript import typescript
 
 
 def test_the_types_of_the_page_are_fresh() -> None:
@@ -108,8 +108,9 @@ def test_frames_there_and_back() -> None:
     frame = unpack_frame(content)
     assert (frame.kind, frame.sequence, frame.time, frame.meshes) == (LIVE, 7, 1.25, {})
     assert np.allclose(frame.poses, np.hstack([position, quat]), atol=1e-6)
-    both = unpack_frame(pack_frame(GHOST, 2, 0.5, position, quat, {3: vertices}))
-    assert np.allclose(both.meshes[3], vertices, atol=1e-6)
+    both = unpack_frame(pack_frame(GHOST, 2, 0.5, position, quat, [vertices, 2 * vertices]))
+    assert np.allclose(both.meshes[0], vertices, atol=1e-6)
+    assert np.allclose(both.meshes[1], 2 * vertices, atol=1e-6)
     for wrong in (content[:-1], content + b"x", b"", content[:10]):
         with pytest.raises(MessageError, match="not a pose frame"):
             unpack_frame(wrong)

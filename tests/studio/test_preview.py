@@ -99,7 +99,44 @@ def test_five_inputs_and_one_is_taken() -> None:
     assert ends[1][1] > ends[0][1] > ends[2][1]
     assert ends[3][2] > ends[0][2] > ends[4][2]
     assert live.grip is not None
-    assert previewer.choose(3)[2] == pytest.approx(live.grip.goal[2] + FAN[3][1][2])
+    assert previewer.choose(3).goal[2] == pytest.approx(live.grip.goal[2] + FAN[3][1][2])
+
+
+def test_the_fan_keeps_the_turn_and_goes_with_its_run(session: Session) -> None:
+    session.handle(m.Open("stand"))
+    session.handle(m.Step(20))
+    session.handle(m.Grab("hand_r", "task"))
+    half = 0.5**0.5
+    session.handle(m.Drag((0.3, -0.2, 1.0), (half, half, 0.0, 0.0)))
+    session.handle(m.Fan())
+    session.handle(m.FanTake(3))
+    assert session.live.grip.turn == pytest.approx([half, half, 0.0, 0.0])
+    session.handle(m.Reset())
+    session.handle(m.Grab("hand_r", "task"))
+    with pytest.raises(InputError, match="no fan"):
+        session.handle(m.FanTake(3))
+    session.preview.ask(session.live)
+    assert session.preview._waiting == 5, "one question at a time: the old one is still being answered"
+    end = time.monotonic() + 60
+    while session.preview._waiting and time.monotonic() < end:
+        assert session.preview.results() == [], "of the old run"
+        time.sleep(0.01)
+    session.preview.ask(session.live)
+    assert answers(session.preview, 1)[0].start == 0.0
+
+
+def test_a_busy_process_holds_up_nobody() -> None:
+    live = held("chain", "chain_9", "spring", (0.0, 0.2, 0.1), 20)
+    previewer = Previewer()
+    previewer.ask(live)
+    began = time.perf_counter()
+    # much more than a pipe holds, while the process is still starting
+    for _ in range(20):
+        previewer.fan(live)
+    assert time.perf_counter() - began < 5
+    assert previewer._waiting == 101
+    previewer.close()
+    assert previewer._process is None
 
 
 def test_off_it_costs_nothing_and_a_dead_process_is_replaced() -> None:

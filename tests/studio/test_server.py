@@ -23,8 +23,10 @@ from websockets.sync.client import connect
 import manikin
 from manikin.playback import replay
 from manikin.studio import messages as m
-from manikin.studio.server import MAX_UPLOAD, Running, listen
-from manikin.studio.takes import Past, TakeFolder
+from manikin.studio.clients import Client
+from manikin.studio.journal import Past
+from manikin.studio.server import MAX_UPLOAD, Running, Studio, listen
+from manikin.studio.takes import TakeFolder
 
 
 def get(served: Running, path: str, **headers: str) -> httpx.Response:
@@ -185,6 +187,26 @@ def test_a_pickle_is_refused_and_never_opened(served: Running, tmp_path: Path) -
     assert alive(served)
 
 
+def test_a_model_that_names_files_is_refused(served: Running, tmp_path: Path) -> None:
+    session = served.studio.session
+    session.ask(lambda: [session.handle(m.Open("stand")), session.handle(m.Step(20))]).result(60)
+    take = session.take
+    session.ask(lambda: session.handle(m.TakeSave(take))).result(60)
+    with np.load(served.studio.folder.file(take, ".npz")) as saved:
+        arrays = dict(saved)
+    secret = tmp_path / "secret.xml"
+    secret.write_text("<mujoco><worldbody><body/></worldbody></mujoco>")
+    arrays["mjcf"] = np.array(str(arrays["mjcf"]).replace("<worldbody>", f'<include file="{secret}"/><worldbody>', 1))
+    packed = io.BytesIO()
+    np.savez(packed, **arrays)
+    headers = {"x-manikin-token": served.studio.token}
+    answer = httpx.post(f"http://127.0.0.1:{served.port}/api/takes", content=packed.getvalue(), headers=headers)
+    assert answer.status_code == 400
+    assert "it has <include>" in answer.json()["error"]
+    assert served.studio.folder.ids() == [take]
+    assert alive(served)
+
+
 def test_a_file_that_unpacks_to_more_than_memory_is_refused(served: Running) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("ctrl.npy", "w") as entry:
@@ -266,6 +288,27 @@ def test_two_pages_see_the_same_and_one_that_comes_late_knows_all(page: Page, se
     other.close()
 
 
+def test_nobody_is_told_nothing(page: Page, served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    page.say(m.Open("stand"))
+    page.say(m.Why(True))
+    page.say(m.Play())
+    page.wait("why_report")
+    page.close()
+    session = served.studio.session
+    while session.audience:
+        time.sleep(0.01)
+    said: list[str] = []
+    session.ask(lambda: monkeypatch.setattr(session, "send", lambda key, content: said.append(key))).result(20)
+    before = session.live.time
+    while session.live.time < before + 0.5:
+        time.sleep(0.01)
+    assert not said, "physics goes on, and nothing is made ready for nobody"
+    session.ask(lambda: monkeypatch.undo()).result(20)
+    again = Page(served)
+    assert again.wait("why_report", lambda w: w["time"] > before)["tasks"]
+    again.close()
+
+
 def test_a_page_that_does_not_read_drops_frames_and_slows_nobody(page: Page, served: Running) -> None:
     lazy = socket.create_connection(("127.0.0.1", served.port))
     lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -288,6 +331,41 @@ def test_a_page_that_does_not_read_drops_frames_and_slows_nobody(page: Page, ser
     assert len(slow.slots) <= 64
     lazy.close()
     page.wait("status", lambda s: s["time"] > 0.4)
+
+
+def test_what_is_said_after_the_welcome_comes_after_it(folder: TakeFolder) -> None:
+    """Both wait to be handed over: the older must not replace the newer."""
+
+    class Later:
+        def call_soon_threadsafe(self, work: object) -> None:
+            pass
+
+    studio = Studio(folder)
+    studio._loop = Later()  # type: ignore[assignment]
+    client = Client()
+    studio.clients.add(client)
+    studio.session.handle(m.Open("stand"))
+    studio._greet(client)
+    studio.session.handle(m.Open("lift"))
+    studio._offer()
+    assert json.loads(client.slots["model"])["scene"] == "lift"
+    assert json.loads(client.slots["status"])["step"] == ""
+    studio.session._close_take()
+
+
+def test_the_take_that_is_being_recorded_is_exported_up_to_now(page: Page, served: Running) -> None:
+    page.say(m.Open("stand"))
+    page.say(m.Step(37))
+    page.wait("status", lambda s: s["length"] > 0.07)
+    answer = get(served, f"/api/takes/{served.studio.session.take}/export.npz")
+    with np.load(io.BytesIO(answer.content)) as saved:
+        assert len(saved["ctrl"]) == 37
+    assert 'filename="stand.npz"' in answer.headers["content-disposition"]
+
+
+def test_a_port_that_cannot_be_is_told() -> None:
+    with pytest.raises(manikin.ManikinError, match="65535"):
+        listen("127.0.0.1", 99999)
 
 
 def test_a_taken_port_is_told() -> None:

@@ -1,6 +1,7 @@
 """A session: the transport, the timeline, takes, knobs, and what it tells."""
 
 import gc
+import threading
 import time
 import weakref
 from pathlib import Path
@@ -13,8 +14,9 @@ from manikin.errors import InputError
 from manikin.playback import replay
 from manikin.recording import load_recording
 from manikin.studio import messages as m
+from manikin.studio.journal import Past
 from manikin.studio.session import Session
-from manikin.studio.takes import Past, TakeFolder
+from manikin.studio.takes import TakeFolder
 
 
 def go(session: Session, steps: int) -> None:
@@ -125,7 +127,12 @@ def test_a_loaded_take_is_looked_at_and_not_written_to(session: Session, heard: 
     for message in (m.Play(), m.Step(), m.Grab("head", "push"), m.Knob("tasks.balance.frequency", 1.0)):
         with pytest.raises(InputError, match="try again from a moment"):
             session.handle(message)
+    assert session.status().undo == 0, "what was refused cannot be undone"
     assert folder.file(first).stat().st_size == size
+    assert (status.ok, status.reason) == Past(folder.known(first)).outcome(), "its own end, not that of the run it stands on"
+    with pytest.raises(InputError, match="looked at"):
+        session.handle(m.TakeDelete(first))
+    assert folder.file(first).exists()
     assert next(t for t in session.takes().takes if t.id == first).name == "still"
 
 
@@ -225,6 +232,8 @@ def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, f
     assert (status.playing, status.diverged, status.ok) == (False, True, False)
     with pytest.raises(InputError, match="broke off"):
         session.handle(m.Play())
+    with pytest.raises(InputError, match="looked at"):
+        session.handle(m.TakeDelete(broken))
     session._tell(time.perf_counter())
     session.handle(m.Seek(0.1))
     session._send_frames()
@@ -253,10 +262,53 @@ def test_the_script_ends_and_life_goes_on(session: Session) -> None:
     go(session, 2700)
     assert session.live.time == pytest.approx(2.7)
     assert session.status().ok
+    assert session.status().finished
     assert session.live.facts()["caught"] is True
 
 
-def test_why_tells_who_lost_to_whom(session: Session, heard: Heard) -> None:
+def test_what_happened_when_is_told_of_every_take(session: Session) -> None:
+    session.handle(m.Open("catch"))
+    go(session, 5)
+    status = session.status()
+    assert (status.finished, [t.name for t in status.ticks]) == (False, ["wait"])
+    go(session, 2695)
+    first, ticks = session.take, session.status().ticks
+    names = [step.name for step in session.live.scene.steps if not step.fallback]
+    assert [t.name for t in ticks] == names
+    assert list(ticks) == sorted(ticks, key=lambda t: t.time)
+    assert 0.3 < ticks[-1].time < 2.7
+    half = 0.5 * (ticks[1].time + ticks[2].time)
+    session.handle(m.Branch(half))
+    assert (session.status().finished, session.status().ticks) == (False, ticks[:2]), "what is not yet"
+    session.handle(m.TakeLoad(first))
+    assert (session.status().finished, session.status().ticks) == (True, ticks)
+    session.handle(m.Reset())
+    assert (session.status().finished, session.status().ticks) == (False, ())
+
+
+def test_a_goal_that_was_put_elsewhere_while_time_stood_stays_there(session: Session, folder: TakeFolder) -> None:
+    session.handle(m.Open("pendulum"))
+    go(session, 100)
+    marker = session.status().markers[0]
+    there = (marker.place[0] + 0.1, marker.place[1] - 0.05, marker.place[2] + 0.1)
+    session.handle(m.Grab(marker.name, "goal"))
+    session.handle(m.Drag(there))
+    session.handle(m.Release())
+    assert session.status().markers[0].place == pytest.approx(there)
+    go(session, 1)
+    assert session.status().markers[0].place == pytest.approx(there)
+    go(session, 1500)
+    hand = session.live.world.data.xpos[session.live.world.body(marker.body)]
+    assert np.linalg.norm(hand - np.array(there)) < 0.15
+    end, first = session.live.world.full_state(), session.take
+    session.handle(m.Branch(0.1))
+    session.handle(m.TakeLoad(first))
+    session.handle(m.Branch(3.0))
+    go(session, 1601 - session.live.world.steps)
+    assert np.array_equal(session.live.world.full_state(), end), "given again, the input does the same"
+
+
+def test_why_tells_who_lost_to_whom(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     session.handle(m.Open("stand"))
     go(session, 300)
     before = session.live.world.full_state()
@@ -274,8 +326,11 @@ def test_why_tells_who_lost_to_whom(session: Session, heard: Heard) -> None:
     session.handle(m.Grab("head", "task"))
     session.handle(m.Drag((0.2, 0.1, 1.2)))
     go(session, 150)
-    lost = {t.name: t.lost_to for t in session.why.report().tasks if t.active}
-    assert lost["posture"] == "studio_drag"
+    solve, solved = type(session.live.watched.controller).solve, []
+    monkeypatch.setattr(type(session.live.watched.controller), "solve", lambda *a: solved.append(1) or solve(*a))
+    reports = [session.why.report() for _ in range(len(session.live.run.tasks))]
+    assert len(solved) == len(reports), "each holds up the physics for one solution, and no longer"
+    assert {t.name: t.lost_to for t in reports[-1].tasks if t.active}["posture"] == "studio_drag"
     assert m.dump(report)
     assert not np.array_equal(before, session.live.world.full_state())
 
@@ -295,6 +350,24 @@ def test_looking_changes_nothing(folder: TakeFolder) -> None:
         states.append(session.live.world.full_state())
         session._close_take()
     assert np.array_equal(*states)
+
+
+def test_why_explains_the_present_and_nothing_else(session: Session, heard: Heard) -> None:
+    session.handle(m.Open("stand"))
+    session.handle(m.Why(True))
+    go(session, 50)
+
+    def told() -> int:
+        session._due = dict.fromkeys(session._due, 0.0)
+        before = len(heard.texts("why_report"))
+        session._tell(time.perf_counter())
+        return len(heard.texts("why_report")) - before
+
+    assert told() == 1
+    session.handle(m.Seek(0.05))
+    assert told() == 0
+    session.handle(m.Step(1))
+    assert told() == 1
 
 
 def test_what_is_left_is_gone_at_once(session: Session) -> None:
@@ -356,6 +429,19 @@ def test_a_fault_while_telling_is_told_and_survived(session: Session, heard: Hea
     session.put(m.Step(10))
     assert session.ask(lambda: session.status().time).result(10) == pytest.approx(0.02)
     session.stop()
+
+
+def test_whoever_asks_and_goes_away_ends_nothing(session: Session) -> None:
+    session.start()
+    hold = threading.Event()
+    session.ask(lambda: hold.wait(20))
+    gone = session.ask(lambda: 1 / 0)
+    assert gone.cancel()
+    hold.set()
+    assert session.ask(lambda: 7).result(20) == 7
+    assert session._thread.is_alive()
+    session.stop()
+    assert session.ask(lambda: 7).cancelled(), "nobody is left to answer"
 
 
 def test_the_thread_keeps_the_pace(session: Session) -> None:

@@ -1,4 +1,4 @@
-// Everything that has a pose: the characters' skins and the props, as they arrive in a GLB whose nodes are called like bodies.
+// Everything that moves: skins and props, as they arrive in a GLB whose nodes are called like bodies, and deforming meshes.
 
 import {
   Box3,
@@ -20,7 +20,8 @@ import {
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import { clone } from "three/addons/utils/SkeletonUtils.js";
 import { toView, toViewQuat } from "./axes";
-import type { BodyInfo } from "./messages";
+import type { BodyInfo, ModelMessage } from "./messages";
+import { deform, isSoft, numberOf, part, softBodyOf, type SoftMesh, softMesh } from "./soft";
 
 const ONE = new Vector3(1, 1, 1);
 const place = new Vector3();
@@ -37,6 +38,7 @@ export class Figure {
   readonly root: Group;
   private readonly nodes: (Object3D | undefined)[];
   private readonly numbers = new Map<Object3D, number>();
+  private readonly soft = new Map<number, SoftMesh>();
   private poses: Float32Array = new Float32Array(0);
 
   /** root: bodies as direct children, so that a world pose is a node's own matrix. */
@@ -46,7 +48,10 @@ export class Figure {
   ) {
     this.root = root;
     const byName = new Map<string, Object3D>();
-    root.traverse((node) => byName.set(nameOf(node), node));
+    root.traverse((node) => {
+      if (isSoft(node)) this.soft.set(numberOf(node), node);
+      else byName.set(nameOf(node), node);
+    });
     this.nodes = bodies.map((body) => byName.get(body.name));
     this.nodes.forEach((node, k) => {
       if (!node) return;
@@ -55,7 +60,7 @@ export class Figure {
     });
   }
 
-  static async load(address: string, bodies: BodyInfo[]): Promise<Figure> {
+  static async load(address: string, { bodies, meshes }: ModelMessage): Promise<Figure> {
     const gltf = await new GLTFLoader().loadAsync(address);
     const root = new Group();
     root.add(gltf.scene);
@@ -71,6 +76,7 @@ export class Figure {
       node.castShadow = node.receiveShadow = true;
       node.frustumCulled = false;
     });
+    meshes.forEach((info, number) => root.add(softMesh(info, number)));
     return new Figure(root, bodies);
   }
 
@@ -84,6 +90,7 @@ export class Figure {
     const meshes: Mesh[] = [];
     root.traverse((node) => node instanceof Mesh && meshes.push(node));
     for (const mesh of meshes) {
+      if (isSoft(mesh)) part(mesh);
       mesh.castShadow = mesh.receiveShadow = false;
       mesh.material = veil;
       mesh.renderOrder = 2;
@@ -115,7 +122,8 @@ export class Figure {
     });
   }
 
-  pose(poses: ArrayLike<number>): void {
+  /** vertices: of deforming meshes, by number. */
+  pose(poses: ArrayLike<number>, vertices: Iterable<[number, ArrayLike<number>]>): void {
     this.poses = poses instanceof Float32Array ? poses : Float32Array.from(poses);
     this.nodes.forEach((node, k) => {
       if (!node || 7 * k + 7 > this.poses.length) return;
@@ -123,6 +131,10 @@ export class Figure {
       toViewQuat(this.poses, turn, 7 * k + 3);
       node.matrix.compose(place, turn, ONE);
     });
+    for (const [number, places] of vertices) {
+      const mesh = this.soft.get(number);
+      if (mesh) deform(mesh, places);
+    }
     this.root.updateMatrixWorld(true);
   }
 
@@ -152,6 +164,7 @@ export class Figure {
       const joint = hit.object.skeleton.bones[bone];
       return joint && this.numbers.get(joint);
     }
+    if (isSoft(hit.object)) return softBodyOf(hit as Intersection<SoftMesh>);
     for (let node: Object3D | null = hit.object; node; node = node.parent) {
       const number = this.numbers.get(node);
       if (number !== undefined) return number;
@@ -169,16 +182,19 @@ export class Figure {
     return sphere;
   }
 
-  dispose(): void {
-    this.root.removeFromParent();
-    this.root.traverse((node) => {
-      if (node instanceof Mesh) for (const m of [node.material].flat() as Material[]) m.dispose();
-    });
+  /** Where the vertices of a deforming mesh are, world axes: three numbers each. */
+  verticesOf(number: number): ArrayLike<number> | undefined {
+    return this.soft.get(number)?.geometry.getAttribute("position").array;
   }
 
-  disposeGeometry(): void {
+  /** Free what is this figure's own; shapes that its ghosts share only with `shapes`. */
+  dispose(shapes = false): void {
+    this.root.removeFromParent();
     this.root.traverse((node) => {
-      if (node instanceof Mesh) node.geometry.dispose();
+      if (!(node instanceof Mesh)) return;
+      for (const m of [node.material].flat() as Material[]) m.dispose();
+      if (node instanceof SkinnedMesh) node.skeleton.dispose();
+      if (shapes || isSoft(node)) node.geometry.dispose();
     });
   }
 }

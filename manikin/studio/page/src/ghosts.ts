@@ -41,7 +41,7 @@ export class Ghosts {
       this.shown.set(frame.sequence, ghost);
       this.viewport.add(ghost.root);
     }
-    ghost.pose(frame.poses);
+    ghost.pose(frame.poses, frame.meshes);
     this.viewport.invalidate();
   }
 

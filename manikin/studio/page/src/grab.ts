@@ -3,8 +3,8 @@
 import { Plane, Quaternion, Vector3 } from "three";
 import { toView, toWorld, toWorldQuat } from "./axes";
 import type { Figure } from "./figure";
-import { FORCE, GOAL, Arrow, comMark, faceCamera, goalMark, Label, NEWTONS_PER_METRE, Thread } from "./marks";
-import type { Handle, InputMessage, Marker, Mode } from "./messages";
+import { FORCE, GOAL, Arrow, faceCamera, goalMark, Label, NEWTONS_PER_METRE, Thread } from "./marks";
+import type { Handle, InputMessage, Marker, Mode, StatusMessage } from "./messages";
 import type { Studio } from "./studio";
 import type { Viewport } from "./viewport";
 
@@ -56,7 +56,6 @@ export class Grab {
   private readonly springThread = new Thread(FORCE);
   private readonly wanted = goalMark();
   private readonly label: Label;
-  private readonly marks = new Map<string, ReturnType<typeof goalMark>>();
   private readonly assistArrow = new Arrow(FORCE, 0.012);
   private readonly assistLabel: Label;
   private readonly viewport: Viewport;
@@ -67,13 +66,17 @@ export class Grab {
   ) {
     this.viewport = makeViewport((canvas) => this.listen(canvas));
     this.label = new Label(this.viewport, "force", "force-label");
-    this.assistLabel = new Label(this.viewport, "force");
+    this.assistLabel = new Label(this.viewport, "force", "assist-label");
     this.wanted.visible = false;
     this.viewport.scene.add(this.arrow.group, this.thread.line, this.springThread.line, this.wanted, this.assistArrow.group);
     this.viewport.beforeDraw.push(() => this.draw());
     studio.on("input", () => this.viewport.invalidate());
     studio.on("status", () => this.viewport.invalidate());
-    studio.on("model", () => this.drop());
+    studio.on("model", () => {
+      // picked bodies must be of this model: wait for its figure
+      this.figure = undefined;
+      this.drop();
+    });
     studio.onLink((link) => link.state !== "open" && this.drop());
   }
 
@@ -171,7 +174,7 @@ export class Grab {
     const under = this.under(this.drag);
     if (under) this.drag.offset.copy(pick.place).sub(under);
     this.studio.send({ kind: "grab", target: pick.target, mode: pick.mode, point: pick.point });
-    this.studio.select(pick.target);
+    this.studio.selected = pick.target;
     this.viewport.canvas.classList.add("holding");
     this.viewport.invalidate();
   }
@@ -196,7 +199,8 @@ export class Grab {
   }
 
   private wheel(event: WheelEvent): void {
-    if (!this.drag) return;
+    // while a future is chosen the wheel is the camera's
+    if (!this.drag || this.drag.pinned) return;
     event.preventDefault();
     this.deepen(-Math.sign(event.deltaY) * DEPTH);
   }
@@ -223,6 +227,8 @@ export class Grab {
 
   private tell(): void {
     const drag = this.drag!;
+    // without a finger it is where the server has it
+    if (drag.pinned && this.studio.input) toView(this.studio.input.goal, drag.goal);
     const turn = drag.turned ? toWorldQuat(drag.turn) : null;
     if (this.studio.send({ kind: "drag", goal: toWorld(drag.goal), turn, stamp: performance.now() })) this.sent++;
     this.viewport.invalidate();
@@ -253,32 +259,10 @@ export class Grab {
   // --- what is drawn
 
   private draw(): void {
-    this.drawMarks();
-    this.drawInput(this.studio.input);
-    this.drawAssist();
-  }
-
-  private drawMarks(): void {
-    // they belong to the present
-    const status = this.studio.status?.seeking ? undefined : this.studio.status;
-    const wanted = new Map<string, Vector3>();
-    for (const m of status?.markers ?? []) if (m.active) wanted.set(`goal ${m.name}`, toView(m.place));
-    for (const c of status?.handles ?? []) wanted.set(`com ${c.name}`, toView(c.place));
-    for (const [name, mark] of this.marks) {
-      if (wanted.has(name)) continue;
-      mark.removeFromParent();
-      this.marks.delete(name);
-    }
-    for (const [name, place] of wanted) {
-      let mark = this.marks.get(name);
-      if (!mark) {
-        mark = name.startsWith("goal") ? goalMark() : comMark();
-        this.marks.set(name, mark);
-        this.viewport.scene.add(mark);
-      }
-      mark.position.copy(place);
-      faceCamera(mark, this.viewport);
-    }
+    // forces belong to the present
+    const past = this.studio.status?.seeking;
+    this.drawInput(past ? undefined : this.studio.input);
+    this.drawAssist(past ? undefined : this.studio.status);
   }
 
   private drawInput(input: InputMessage | undefined): void {
@@ -295,24 +279,22 @@ export class Grab {
     if (this.drag && !this.drag.pinned) goal.copy(this.drag.goal);
     this.wanted.position.copy(goal);
     faceCamera(this.wanted, this.viewport);
-    if (held.mode === "push") this.thread.hide();
-    else if (held.mode !== "spring") this.thread.set(point, goal);
-    if (held.mode === "spring") {
-      this.springThread.set(point, goal);
-      this.thread.hide();
-    } else this.springThread.hide();
-    if (outside) this.arrow.set(point, toView(held.force).divideScalar(NEWTONS_PER_METRE));
+    const force = toView(held.force).divideScalar(NEWTONS_PER_METRE);
+    if (outside) this.thread.hide();
+    else this.thread.set(point, goal);
+    if (held.mode === "spring") this.springThread.set(point, goal);
+    else this.springThread.hide();
+    if (outside) this.arrow.set(point, force);
     else this.arrow.hide();
     const full = held.limit !== null && held.newtons >= 0.98 * held.limit;
     const text = held.newtons < 0.5 ? "" : `${held.newtons.toFixed(0)} N${full ? " (most)" : ""}`;
     this.shown.text = text;
-    const tip = outside ? point.clone().add(toView(held.force).divideScalar(NEWTONS_PER_METRE)) : goal;
+    const tip = outside ? point.clone().add(force) : goal;
     // while a future is chosen there are other words at this place
     this.label.set(this.staysHeld() ? "" : text, tip);
   }
 
-  private drawAssist(): void {
-    const status = this.studio.status;
+  private drawAssist(status: StatusMessage | undefined): void {
     const force = status ? toView(status.assist_force) : new Vector3();
     const root = status?.handles[0];
     if (!root || force.length() < 1) {

@@ -56,6 +56,8 @@ export function listenToKeys(shortcuts: Shortcut[]): void {
     const writing = target.matches("input:not([type=range]), textarea");
     if (event.altKey || (writing && event.key !== "Escape")) return;
     const name = nameOf(event);
+    // under the help sheet nothing moves, and Esc is its own
+    if (document.querySelector("dialog[open]") && name !== "?") return;
     // a focused button or slider keeps the keys that work it
     if (target.matches("button, summary, a") && (name === "Space" || name === "Enter") && target.matches(":focus-visible")) return;
     if (target.matches("input[type=range]") && name.match(/^[←→]$/)) return;

@@ -2,16 +2,18 @@
 
 import { Vector3 } from "three";
 import { given, option } from "./addresses";
-import { toView, toWorld } from "./axes";
+import { toView } from "./axes";
 import { Contacts } from "./contacts";
 import { button, h, icon, setText } from "./dom";
+import { expose } from "./expose";
 import { Figure } from "./figure";
 import { Gallery } from "./gallery";
 import { Ghosts } from "./ghosts";
 import { Grab } from "./grab";
 import { Help, listenToKeys, type Shortcut } from "./help";
 import { Knobs } from "./knobs";
-import { FRAME_LIVE, type ModelMessage, PROTOCOL, type Vec3 } from "./messages";
+import { FRAME_LIVE, type ModelMessage, PROTOCOL, type StatusMessage } from "./messages";
+import { Pins } from "./pins";
 import { Previews } from "./preview";
 import { Studio } from "./studio";
 import "./style.css";
@@ -23,9 +25,10 @@ import { Viewport } from "./viewport";
 import { Why } from "./why";
 
 const studio = new Studio();
-const grab = new Grab(studio, (listen) => new Viewport(listen, Number(option("fps") ?? 0)));
+const grab = new Grab(studio, (listen) => makeViewport(listen));
 const viewport = grab.view;
 grab.enabled = option("drag") !== "off";
+const pins = new Pins(studio, viewport);
 const previews = new Previews(studio, viewport);
 const ghosts = new Ghosts(studio, viewport);
 const contacts = new Contacts(viewport);
@@ -37,6 +40,16 @@ const theme = new Theme((colours) => viewport.colours(colours));
 grab.beforePick = (x, y) => previews.press(x, y);
 grab.staysHeld = () => previews.fanned;
 
+function makeViewport(listen: (canvas: HTMLCanvasElement) => void): Viewport {
+  try {
+    return new Viewport(listen, Number(option("fps") ?? 0));
+  } catch (error) {
+    const words = "This browser cannot draw in 3D (WebGL 2). Switch on its graphics acceleration, or try another browser.";
+    document.getElementById("app")!.replaceWith(h("p", { class: "sorry", role: "alert" }, words));
+    throw error;
+  }
+}
+
 // --- the figure
 
 let figure: Figure | undefined;
@@ -47,19 +60,18 @@ async function loadFigure(model: ModelMessage): Promise<void> {
   const fresh = model.scene !== shownScene;
   let next: Figure;
   try {
-    next = await Figure.load(given(model.glb), model.bodies);
+    next = await Figure.load(given(model.glb), model);
   } catch {
     studio.say("The figure could not be fetched. Open the scene again, or reload the page.", "error");
     return;
   }
-  if (turn !== loading) return next.dispose();
-  figure?.dispose();
-  figure?.disposeGeometry();
+  if (turn !== loading) return next.dispose(true);
+  figure?.dispose(true);
   figure = grab.figure = next;
   previews.use(next);
   ghosts.use(next);
   viewport.add(next.root);
-  if (studio.frame) next.pose(studio.frame.poses);
+  if (studio.frame) next.pose(studio.frame.poses, studio.frame.meshes);
   shownScene = model.scene;
   if (fresh) viewport.look(model.camera);
 }
@@ -67,13 +79,15 @@ let shownScene = "";
 
 studio.on("model", (model) => {
   if (model.protocol !== PROTOCOL) studio.say("The server is of another version: reload the page.", "error");
+  contacts.set([]);
   document.title = `${model.title || model.scene} · Manikin studio`;
   void loadFigure(model);
 });
 
 studio.onFrame((frame) => {
-  if (frame.kind !== FRAME_LIVE || !figure) return;
-  figure.pose(frame.poses);
+  // a frame of the next model may come before its figure
+  if (frame.kind !== FRAME_LIVE || !figure || figure.bodies !== studio.model?.bodies) return;
+  figure.pose(frame.poses, frame.meshes);
   viewport.invalidate();
 });
 
@@ -83,9 +97,10 @@ let follow = false;
 
 /** The middle of what matters: a centre of mass, or the first thing that can be grabbed. */
 function middle(): Vector3 | undefined {
-  const handle = studio.status?.handles[0];
-  if (handle) return toView(handle.place);
-  const k = studio.model?.bodies.findIndex((body) => body.modes.length > 0) ?? -1;
+  // handles belong to the present: while one looks back, the root of the character stands in
+  if (studio.status?.handles[0] && !studio.status.seeking) return toView(studio.status.handles[0].place);
+  const root = studio.status?.handles[0]?.name;
+  const k = studio.model?.bodies.findIndex((body) => (root ? body.name === root : body.modes.length > 0)) ?? -1;
   return k >= 0 && studio.frame ? toView(studio.frame.poses, new Vector3(), 7 * k) : undefined;
 }
 
@@ -150,10 +165,13 @@ const panels = {
   takes: { title: "Takes", element: takes.element },
 };
 type PanelName = keyof typeof panels;
-let panel: PanelName | undefined = innerWidth < 900 ? undefined : "knobs";
+// a narrow page has its panels below the picture, and may shut them
+const wide = matchMedia("(min-width: 900px)");
+let panel: PanelName | undefined = wide.matches ? "knobs" : undefined;
+wide.addEventListener("change", () => wide.matches && !panel && showPanel("knobs"));
 const tabs = new Map<PanelName, HTMLButtonElement>();
 for (const [name, { title }] of Object.entries(panels) as [PanelName, { title: string }][]) {
-  tabs.set(name, h("button", { type: "button", role: "tab", "data-testid": `tab-${name}`, onclick: () => showPanel(panel === name && innerWidth < 900 ? undefined : name) }, title));
+  tabs.set(name, h("button", { type: "button", role: "tab", "data-testid": `tab-${name}`, onclick: () => showPanel(panel === name && !wide.matches ? undefined : name) }, title));
 }
 const dockBody = h("div", { class: "dock-body" });
 const dock = h("aside", { class: "dock", "aria-label": "Panels" }, h("div", { class: "tabs", role: "tablist" }, ...tabs.values()), dockBody);
@@ -169,10 +187,12 @@ function showPanel(name: PanelName | undefined): void {
 
 function askWhy(): void {
   if (studio.model) studio.send({ kind: "why", on: panel === "why" });
-  if (panel !== "why") contacts.set([]);
 }
 
-studio.on("why_report", (report) => panel === "why" && contacts.set(report.contacts));
+// they belong to the present
+const showsContacts = () => panel === "why" && !studio.status?.seeking;
+studio.on("why_report", (report) => showsContacts() && contacts.set(report.contacts));
+studio.on("status", () => contacts.shown && !showsContacts() && contacts.set([]));
 
 const title = h("strong", { class: "title" });
 const stepChip = h("span", { class: "chip", hidden: true, "data-testid": "step" });
@@ -209,6 +229,7 @@ const top = h(
 );
 
 function escape(): void {
+  if (takes.closeMenus()) return;
   if (previews.fanned) previews.endFan();
   else if (grab.dragging) grab.letGo();
   else gallery.hide();
@@ -265,8 +286,11 @@ studio.on("model", (model) => {
 });
 
 studio.on("status", (status) => {
-  stepChip.hidden = !status.step || status.seeking;
-  setText(stepChip, status.step.replaceAll("_", " "));
+  const step = stepThen(status);
+  const finished = status.finished && !status.seeking;
+  stepChip.hidden = !step && !finished;
+  setText(stepChip, finished ? "finished" : step.replaceAll("_", " "));
+  stepChip.classList.toggle("good", finished && status.ok);
   outcome.classList.toggle("bad", status.diverged);
   // what is not done yet is no news
   const done = status.ok ? status.reason : "";
@@ -276,13 +300,30 @@ studio.on("status", (status) => {
   const slow = status.playing && status.realtime > 0 && status.realtime < 0.9 * status.speed;
   setText(pace, status.playing ? `${status.realtime.toFixed(2)}× real time` : "paused");
   pace.classList.toggle("bad", slow);
-  let words = "";
-  if (previews.fanned) words = "Five futures: click one to take it, Esc for none.";
-  else if (status.seeking) words = "Looking back. T tries again from here; Space goes on from the end.";
-  else if (!status.playing && !grab.dragging) words = "Paused. Press Space and drag the character.";
+  const words = hintFor(status);
   setText(hint, words);
   hint.hidden = !words;
 });
+
+/** The step that the script is in, at the moment that is shown. */
+function stepThen(status: StatusMessage): string {
+  if (!status.seeking) return status.step;
+  return status.ticks.filter((tick) => tick.time <= status.time).at(-1)?.name ?? "";
+}
+
+/** What can be done now that is not plain to see. */
+function hintFor(status: StatusMessage): string {
+  if (previews.fanned) return "Five futures: click one to take it, Esc for none.";
+  if (status.seeking) {
+    const over = studio.takes.some((take) => take.id === status.take && !take.live);
+    const on = over ? "This take is over. T tries again from here." : "Looking back. T tries again from here; Space goes on from the end.";
+    const then = pins.goalsThen;
+    if (then?.length === 0) return on;
+    return `${on} ${then ? "Pale rings: where the goals were." : "Goals are not recorded."}`;
+  }
+  if (!status.playing && !grab.dragging) return "Paused. Press play (Space) and drag the character.";
+  return "";
+}
 
 studio.onLine(({ text, level }) => {
   setText(line, text);
@@ -312,49 +353,4 @@ studio.onLink((link) => {
 
 // --- for tests and the curious
 
-const exposed = {
-  state: studio,
-  get ready(): boolean {
-    return !!figure && !!studio.frame && shownScene === studio.model?.scene;
-  },
-  get drawn(): number {
-    return viewport.drawn;
-  },
-  get sent(): number {
-    return grab.sent;
-  },
-  get arrow() {
-    return grab.shown;
-  },
-  get previews(): number[] {
-    return previews.choices;
-  },
-  get ghosts(): number[] {
-    return ghosts.numbers;
-  },
-  get cones(): number {
-    return contacts.shown;
-  },
-  /** Position of a body's origin [m], Z up. */
-  body(name: string): Vec3 | undefined {
-    const k = studio.model?.bodies.findIndex((b) => b.name === name) ?? -1;
-    const poses = studio.frame?.poses;
-    return k >= 0 && poses ? [poses[7 * k]!, poses[7 * k + 1]!, poses[7 * k + 2]!] : undefined;
-  },
-  /** A world point on the page [CSS px]. */
-  project(point: Vec3) {
-    return viewport.project(toView(point));
-  },
-  /** What a press at a place of the page would grab. */
-  pick(x: number, y: number, push = false) {
-    const pick = grab.pick(x, y, false, push);
-    return pick && { ...pick, place: toWorld(pick.place) };
-  },
-  look: viewport.look.bind(viewport),
-};
-declare global {
-  interface Window {
-    studio: typeof exposed;
-  }
-}
-window.studio = exposed;
+expose({ studio, viewport, grab, pins, previews, ghosts, contacts, figure: () => figure });

@@ -4,10 +4,10 @@ import {
   BufferGeometry,
   ConeGeometry,
   CylinderGeometry,
+  Float32BufferAttribute,
   Group,
-  Line,
-  LineBasicMaterial,
   LineDashedMaterial,
+  LineSegments,
   Mesh,
   MeshBasicMaterial,
   Quaternion,
@@ -115,19 +115,21 @@ export class Label {
 
 /** A dashed line between two points. */
 export class Thread {
-  readonly line: Line<BufferGeometry, LineDashedMaterial>;
+  readonly line: LineSegments<BufferGeometry, LineDashedMaterial>;
+  private readonly ends = new Float32BufferAttribute(new Float32Array(6), 3);
 
   constructor(colour: string) {
     const material = new LineDashedMaterial({ color: colour, dashSize: 0.03, gapSize: 0.02, depthTest: false, transparent: true, toneMapped: false });
-    this.line = new Line(new BufferGeometry(), material);
+    this.line = new LineSegments(new BufferGeometry().setAttribute("position", this.ends), material);
     this.line.renderOrder = 4;
     this.line.visible = false;
     this.line.frustumCulled = false;
   }
 
   set(from: Vector3, to: Vector3): void {
-    this.line.geometry.dispose();
-    this.line.geometry = new BufferGeometry().setFromPoints([from, to]);
+    this.ends.setXYZ(0, from.x, from.y, from.z);
+    this.ends.setXYZ(1, to.x, to.y, to.z);
+    this.ends.needsUpdate = true;
     this.line.computeLineDistances();
     this.line.visible = true;
   }
@@ -137,32 +139,37 @@ export class Thread {
   }
 }
 
-/** A goal: a blue ball with a ring, of constant size on the screen. */
-export function goalMark(): Group {
-  const group = new Group();
-  const solid = new MeshBasicMaterial({ color: GOAL, transparent: true, opacity: 0.9, depthTest: false, toneMapped: false });
-  const rim = new MeshBasicMaterial({ color: GOAL, transparent: true, opacity: 0.55, depthTest: false, toneMapped: false });
-  const ball = new Mesh(new SphereGeometry(4.5, 16, 12), solid);
-  const ring = new Mesh(new TorusGeometry(9, 1.1, 8, 32), rim);
+// all marks share their shapes and paints: they come and go with every step of a script
+const paint = (color: string, opacity: number) => new MeshBasicMaterial({ color, transparent: true, opacity, depthTest: false, toneMapped: false });
+const BALL = new SphereGeometry(4.5, 16, 12);
+const RING = new TorusGeometry(9, 1.1, 8, 32);
+const NOW = { ball: paint(GOAL, 0.9), ring: paint(GOAL, 0.75), halo: paint("#fffaf2", 0.75) };
+const THEN = { ball: paint(GOAL, 0.25), ring: paint(GOAL, 0.4), halo: paint("#fffaf2", 0.3) };
+// a pale rim: blue on a blue prop would be hard to see
+const HALO = [new SphereGeometry(5.8, 16, 12), new TorusGeometry(9, 2.3, 8, 32)];
+
+/** A goal: a blue ball with a ring, of constant size on the screen; a pale one where it was. */
+export function goalMark(past = false): Group {
+  const paints = past ? THEN : NOW;
+  const [ball, ring] = [new Mesh(BALL, paints.ball), new Mesh(RING, paints.ring)];
+  const halo = HALO.map((shape) => new Mesh(shape, paints.halo));
+  for (const rim of halo) rim.renderOrder = 5.5;
   ball.renderOrder = ring.renderOrder = 6;
-  group.add(ball, ring);
-  return group;
+  return new Group().add(...halo, ball, ring);
 }
+
+const QUARTERS = [0, 1, 2, 3].map((k) => new CylinderGeometry(8, 8, 0.1, 12, 1, false, (k * Math.PI) / 2, Math.PI / 2).rotateX(Math.PI / 2));
+const RIM = new TorusGeometry(8, 0.9, 8, 32);
+const [DARK, PALE] = [paint("#2c2622", 0.9), paint("#fffaf2", 0.9)];
 
 /** The centre of mass: a quartered disc, as on a crash-test body. */
 export function comMark(): Group {
   const group = new Group();
-  const paint = (colour: string) => new MeshBasicMaterial({ color: colour, transparent: true, opacity: 0.9, depthTest: false, toneMapped: false });
-  const [dark, pale] = [paint("#2c2622"), paint("#fffaf2")];
-  for (let k = 0; k < 4; k++) {
-    const quarter = new Mesh(new CylinderGeometry(8, 8, 0.1, 12, 1, false, (k * Math.PI) / 2, Math.PI / 2), k % 2 ? dark : pale);
-    quarter.rotation.x = Math.PI / 2;
-    quarter.renderOrder = 6;
-    group.add(quarter);
+  for (const [k, shape] of [...QUARTERS, RIM].entries()) {
+    const part = new Mesh(shape, k === 4 || k % 2 ? DARK : PALE);
+    part.renderOrder = k === 4 ? 7 : 6;
+    group.add(part);
   }
-  const rim = new Mesh(new TorusGeometry(8, 0.9, 8, 32), dark);
-  rim.renderOrder = 7;
-  group.add(rim);
   return group;
 }
 
@@ -170,12 +177,4 @@ export function comMark(): Group {
 export function faceCamera(mark: Group, viewport: Viewport): void {
   mark.scale.setScalar(viewport.metresPerPixel(mark.position));
   mark.quaternion.copy(viewport.camera.quaternion);
-}
-
-/** A plain thin line through points. */
-export function thinLine(points: Vector3[], colour: string, opacity = 1): Line<BufferGeometry, LineBasicMaterial> {
-  const material = new LineBasicMaterial({ color: colour, transparent: true, opacity, toneMapped: false });
-  const line = new Line(new BufferGeometry().setFromPoints(points), material);
-  line.frustumCulled = false;
-  return line;
 }

@@ -1,6 +1,6 @@
 // What will happen: fading paths and translucent poses of the next second, for the held input or for a fan of five.
 
-import { BufferGeometry, Float32BufferAttribute, Group, Line, LineBasicMaterial, Vector3 } from "three";
+import { BufferGeometry, Float32BufferAttribute, Group, Line, LineBasicMaterial, type Raycaster, Vector3 } from "three";
 import { toView } from "./axes";
 import type { Figure } from "./figure";
 import { GOAL, Label } from "./marks";
@@ -12,6 +12,14 @@ import type { Viewport } from "./viewport";
 const COLOURS: Record<number, string> = { [-1]: GOAL, 0: "#7a5cc4", 1: "#2f8f9d", 2: GOAL, 3: "#3c8d4f", 4: "#b0568f" };
 // how near to a path a click must be [CSS px]
 const REACH = 14;
+// a ghost is drawn so far behind the figure that the figure wins where they meet [m]
+const BEHIND = 0.03;
+
+/** A future that a click would take, by its path or by its ghost. */
+export interface Future {
+  choice: number;
+  by: "path" | "ghost";
+}
 
 class Shown {
   readonly group = new Group();
@@ -43,15 +51,24 @@ class Shown {
       const strength = 0.34 * (1 - (0.7 * k) / Math.max(1, ghosts.length));
       const copy = pool.pop() ?? figure.ghost(colour, strength);
       copy.tint(colour, strength);
-      copy.pose(ghost.poses);
+      copy.pose(ghost.poses, ghost.meshes.entries());
       this.ghosts.push(copy);
       this.group.add(copy.root);
     });
     viewport.scene.add(this.group);
   }
 
+  /** How far away a ray meets one of the ghosts. */
+  meets(ray: Raycaster): number {
+    return Math.min(Infinity, ...this.ghosts.map((ghost) => ghost.pick(ray)?.distance ?? Infinity));
+  }
+
   remove(pool: Figure[]): void {
-    for (const child of this.group.children) if (child instanceof Line) child.geometry.dispose();
+    for (const child of this.group.children) {
+      if (!(child instanceof Line)) continue;
+      child.geometry.dispose();
+      (child.material as LineBasicMaterial).dispose();
+    }
     for (const ghost of this.ghosts) ghost.root.removeFromParent();
     pool.push(...this.ghosts);
     this.group.removeFromParent();
@@ -93,7 +110,7 @@ export class Previews {
     this.choosing = true;
     this.wasPlaying = this.studio.status?.playing ?? false;
     if (this.wasPlaying) this.studio.send({ kind: "pause" });
-    this.studio.send({ kind: "fan" });
+    if (!this.studio.send({ kind: "fan" })) this.endFan();
   }
 
   take(choice: number): void {
@@ -101,9 +118,30 @@ export class Previews {
     this.endFan();
   }
 
-  /** A press near a path of the fan takes it. */
+  /** A press near a path of the fan, or on one of its ghosts, takes it. */
   press(x: number, y: number): boolean {
-    if (!this.choosing) return false;
+    const future = this.futureAt(x, y);
+    if (!future) return false;
+    this.take(future.choice);
+    return true;
+  }
+
+  /** The future that lies under the pointer. */
+  futureAt(x: number, y: number): Future | undefined {
+    if (!this.choosing) return undefined;
+    const choice = this.pathAt(x, y);
+    if (choice >= 0) return { choice, by: "path" };
+    const ray = this.viewport.rayAt(x, y);
+    let best = { choice: -1, far: (this.figure?.pick(ray)?.distance ?? Infinity) - BEHIND };
+    for (const [choice, shown] of this.shown) {
+      if (choice < 0) continue;
+      const far = shown.meets(ray);
+      if (far < best.far) best = { choice, far };
+    }
+    return best.choice >= 0 ? { choice: best.choice, by: "ghost" } : undefined;
+  }
+
+  private pathAt(x: number, y: number): number {
     let best = { choice: -1, far: REACH };
     for (const [choice, shown] of this.shown) {
       if (choice < 0) continue;
@@ -113,9 +151,7 @@ export class Previews {
         if (far < best.far) best = { choice, far };
       }
     }
-    if (best.choice < 0) return false;
-    this.take(best.choice);
-    return true;
+    return best.choice;
   }
 
   endFan(): void {

@@ -25,7 +25,6 @@ export class Studio {
   takes: TakeInfo[] = [];
   knobs: KnobInfo[] = [];
   frame: PoseFrame | undefined;
-  frames = 0;
   link: Link = { state: "waiting", seconds: 0 };
   /** Name of the body that was pressed last. */
   selected = "";
@@ -38,11 +37,12 @@ export class Studio {
       frame: (frame) => this.tell("frame", frame),
       state: (state, seconds) => {
         this.link = { state, seconds };
+        // a server that comes back says anew what it shows, if anything
+        if (state !== "open") this.model = this.status = this.input = this.why = this.frame = undefined;
         this.tell("link", this.link);
       },
     });
     this.hear("frame", (frame: PoseFrame) => {
-      this.frames++;
       if (frame.kind === 1) this.frame = frame;
     });
   }
@@ -67,18 +67,9 @@ export class Studio {
     this.hear("line", call);
   }
 
-  onSelect(call: (body: string) => void): void {
-    this.hear("select", call);
-  }
-
   /** Tell the user something in one line. */
   say(text: string, level: Line["level"] = "notice"): void {
     this.tell("line", { text, level });
-  }
-
-  select(body: string): void {
-    this.selected = body;
-    this.tell("select", body);
   }
 
   togglePlay(): void {

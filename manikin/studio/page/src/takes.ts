@@ -24,6 +24,8 @@ export class Takes {
     const file = h("input", { type: "file", accept: ".npz", hidden: true, onchange: () => void this.load(file) });
     const load = button("open", "Load a recording (.npz) from this computer", () => file.click(), { text: "Load a recording" });
     this.element = h("div", { class: "panel-body" }, this.list, h("div", { class: "row" }, load, file));
+    // a press elsewhere shuts an open menu
+    document.addEventListener("pointerdown", (event) => this.closeMenus(event.target as Node));
     studio.on("takes", () => this.draw());
     studio.on("model", () => this.draw());
     let take = "";
@@ -34,6 +36,13 @@ export class Takes {
       }
       this.grow(status.take, status.length);
     });
+  }
+
+  /** Shut open menus, but the one around `inside`; whether there were any. */
+  closeMenus(inside?: Node): boolean {
+    const open = [...this.list.querySelectorAll("details[open]")].filter((menu) => !inside || !menu.contains(inside));
+    for (const menu of open) menu.removeAttribute("open");
+    return open.length > 0;
   }
 
   /** The take that is shown now. */
@@ -106,7 +115,7 @@ export class Takes {
 
   private exports(take: TakeInfo): HTMLElement {
     const links = FORMATS.map(([format, what]) =>
-      h("a", { href: exportAddress(take.id, format), download: `${nameOf(take)}.${format}`, title: what, "data-testid": `export-${format}` }, format.toUpperCase()),
+      h("a", { href: exportAddress(take.id, format), download: `${nameOf(take)}.${format}`, title: what, "data-testid": `export-${format}`, onclick: () => this.announce(format) }, format.toUpperCase()),
     );
     return h(
       "details",
@@ -114,6 +123,11 @@ export class Takes {
       h("summary", { title: "Export", "aria-label": "Export", "data-testid": "take-export" }, icon("down")),
       h("div", { class: "sheet", onclick: (event: Event) => (event.currentTarget as Element).closest("details")?.removeAttribute("open") }, ...links),
     );
+  }
+
+  /** A film takes a while, and a browser says nothing until it begins to arrive. */
+  private announce(format: ExportFormat): void {
+    if (format === "mp4") this.studio.say("The film is being made. It is downloaded when it is ready.");
   }
 
   private rename(name: HTMLElement, take: TakeInfo): void {

@@ -1,6 +1,7 @@
 // The take along a line: drag to look back, try again from any moment. Ticks show where steps of the script began.
 
 import { button, h, setText, throttled } from "./dom";
+import type { Tick } from "./messages";
 import type { Studio } from "./studio";
 
 export class Timeline {
@@ -11,11 +12,10 @@ export class Timeline {
   private readonly ticks = h("div", { class: "ticks" });
   private readonly clock = h("output", { class: "clock", "data-testid": "clock" }, "0.00 s");
   private readonly again: HTMLButtonElement;
-  private take = "";
   private span = 5;
   private length = 0;
   private time = 0;
-  private steps: { name: string; time: number; mark: HTMLElement }[] = [];
+  private told: Tick[] = [];
   private readonly seek: (time: number) => void;
 
   constructor(private readonly studio: Studio) {
@@ -44,15 +44,12 @@ export class Timeline {
     });
     this.again.disabled = true;
     this.element = h("div", { class: "timeline" }, this.clock, this.track, this.again);
-    studio.on("model", (model) => this.start(model.take));
     studio.on("status", (status) => {
-      if (status.take !== this.take) this.start(status.take);
       this.length = status.length;
       this.time = status.time;
       this.again.disabled = !status.seeking;
       this.element.classList.toggle("seeking", status.seeking);
-      if (!status.seeking) this.note(status.step, status.time);
-      this.draw();
+      this.draw(status.ticks);
     });
   }
 
@@ -66,26 +63,17 @@ export class Timeline {
     this.seek(Math.min(this.length, Math.max(0, this.time + seconds)));
   }
 
-  private start(take: string): void {
-    this.take = take;
-    this.steps = [];
-    this.ticks.replaceChildren();
-  }
-
-  private note(name: string, time: number): void {
-    while (this.steps.length && this.steps.at(-1)!.time > time) this.steps.pop()!.mark.remove();
-    if (!name || this.steps.at(-1)?.name === name) return;
-    const mark = h("i", { title: `${name}, ${time.toFixed(2)} s` });
-    this.steps.push({ name, time, mark });
-    this.ticks.append(mark);
-  }
-
-  private draw(): void {
+  private draw(ticks: Tick[]): void {
+    const before = this.span;
     this.span = Math.max(this.length, this.studio.model?.seconds ?? 0, 2);
     const percent = (time: number) => `${((100 * time) / this.span).toFixed(3)}%`;
     this.done.style.width = percent(this.length);
     this.head.style.left = percent(this.time);
-    for (const step of this.steps) step.mark.style.left = percent(step.time);
+    if (before !== this.span || !same(ticks, this.told)) {
+      this.told = ticks;
+      const mark = (tick: Tick) => h("i", { title: `${tick.name.replaceAll("_", " ")}, ${tick.time.toFixed(2)} s`, style: `left: ${percent(tick.time)}` });
+      this.ticks.replaceChildren(...ticks.map(mark));
+    }
     setText(this.clock, `${this.time.toFixed(2)} s`);
     this.track.setAttribute("aria-valuemax", this.length.toFixed(2));
     this.track.setAttribute("aria-valuenow", this.time.toFixed(2));
@@ -108,4 +96,8 @@ export class Timeline {
     else return;
     event.preventDefault();
   }
+}
+
+function same(a: Tick[], b: Tick[]): boolean {
+  return a.length === b.length && a.every((tick, k) => tick.time === b[k]!.time && tick.name === b[k]!.name);
 }

@@ -9,7 +9,7 @@ const NAMES: Record<number, string> = { 1: "1×", 0.5: "½×", 0.25: "¼×", 0.1
 export class Transport {
   readonly element: HTMLElement;
 
-  constructor(studio: Studio) {
+  constructor(private readonly studio: Studio) {
     const play = button("play", "Play (Space)", () => studio.togglePlay(), { class: "primary", id: "play" });
     const step = button("step", "One step of physics (.)", () => this.step(), { id: "step" });
     const reset = button("reset", "Back to the start, as a new take (R)", () => studio.send({ kind: "reset" }), { id: "reset" });
@@ -27,10 +27,6 @@ export class Transport {
       ),
     );
     this.element = h("div", { class: "transport" }, play, step, reset, h("div", { class: "segments", role: "group" }, ...speeds));
-    this.step = () => {
-      if (studio.status?.playing) studio.send({ kind: "pause" });
-      studio.send({ kind: "step", steps: 1 });
-    };
     let playing: boolean | undefined;
     studio.on("status", (status) => {
       if (status.playing !== playing) {
@@ -43,5 +39,8 @@ export class Transport {
     });
   }
 
-  step: () => void = () => undefined;
+  step(): void {
+    if (this.studio.status?.playing) this.studio.send({ kind: "pause" });
+    this.studio.send({ kind: "step", steps: 1 });
+  }
 }

@@ -83,8 +83,16 @@ export class Viewport {
     this.scene.fog = new Fog("#ffffff", 9, 30);
     this.look({ azimuth: 38, elevation: -9, distance: 4.2, at: [0, 0, 0.9] });
 
+    // three.js builds its part anew; we only have to draw again
+    this.canvas.addEventListener("webglcontextrestored", () => this.invalidate());
     new ResizeObserver(() => this.resize()).observe(this.element);
     this.loop(fps);
+  }
+
+  /** Shapes and textures on the graphics card. */
+  get memory(): { geometries: number; textures: number } {
+    const { geometries, textures } = this.renderer.info.memory;
+    return { geometries, textures };
   }
 
   invalidate(): void {

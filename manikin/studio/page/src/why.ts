@@ -19,9 +19,11 @@ export class Why {
 
   constructor(studio: Studio) {
     const contacts = h("p", { class: "faint" });
+    const later = h("p", { class: "later", hidden: true, "data-testid": "why-later" });
     this.element = h(
       "div",
       { class: "panel-body why" },
+      later,
       h("h3", {}, "Tasks, the most important first"),
       this.tasks,
       h("h3", {}, "Balance"),
@@ -32,6 +34,10 @@ export class Why {
       contacts,
     );
     studio.on("model", () => this.clear());
+    studio.on("status", (status) => {
+      later.hidden = !status.seeking;
+      setText(later, `This is the end of the take (${status.length.toFixed(2)} s), not the moment that you look at.`);
+    });
     studio.on("why_report", (report) => {
       this.show(report);
       const force = report.contacts.reduce((sum, c) => sum + Math.hypot(...c.force), 0);

@@ -1,0 +1,149 @@
+"""Long campaigns of random dragging and pushing: nothing breaks unseen, nothing grows, nobody is left waiting."""
+
+import asyncio
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from manikin.errors import InputError
+from manikin.scenes.scene import shipped
+from manikin.studio import messages as m
+from manikin.studio.measure import Figures, Served, memory_mb, served, watchers
+from manikin.studio.session import Session
+from manikin.studio.takes import TakeFolder
+from manikin.studio.telling import model_message
+
+
+class Monkey:
+    """Someone who grabs and pushes everything, the same for the same seed."""
+
+    def __init__(self, model: m.Model | dict[str, Any], seed: int = 0) -> None:
+        told = json.loads(m.dump(model)) if isinstance(model, m.Model) else model
+        self.rng = np.random.default_rng(seed)
+        self.targets = [(b["name"], mode) for b in told["bodies"] for mode in b["modes"]]
+        self.targets += [(marker["name"], "goal") for marker in told["markers"]]
+        self.targets += [(handle["name"], "com") for handle in told["handles"]]
+        self.knobs = [k for k in told["knobs"] if k["live"]]
+        self.held = False
+        self.place = np.zeros(3)
+
+    def act(self) -> list[m.ClientMessage]:
+        """What it does in a tenth of a second."""
+        rng = self.rng
+        if not self.held:
+            if rng.random() < 0.7:
+                return []
+            name, mode = self.targets[int(rng.integers(len(self.targets)))]
+            self.held = True
+            self.place = rng.uniform([-0.3, -0.6, 0.2], [0.7, 0.6, 1.6])
+            x, y, z = rng.uniform(-0.03, 0.03, 3).tolist()
+            return [m.Grab(name, mode, (x, y, z)), self._drag()]
+        if rng.random() < 0.1:
+            self.held = False
+            return [m.Release()]
+        if self.knobs and rng.random() < 0.05:
+            knob = self.knobs[int(rng.integers(len(self.knobs)))]
+            return [m.Knob(knob["path"], float(rng.uniform(knob["low"], knob["high"]))), self._drag()]
+        return [self._drag()]
+
+    def _drag(self) -> m.Drag:
+        self.place = self.place + self.rng.normal(0, 0.05, 3)
+        x, y, z = self.place.tolist()
+        return m.Drag((x, y, z))
+
+
+def campaign(seconds: float, paced: float, scenes: list[str] | None = None) -> Figures:
+    """Simulated seconds of random dragging and pushing in each scene, unpaced; then paced seconds on `lift`."""
+    out: Figures = {}
+    for name in scenes or list(shipped()):
+        out |= {f"campaign.{name}.{key}": value for key, value in unpaced(name, seconds).items()}
+    if paced > 0:
+        with served() as server:
+            out |= {f"campaign.paced.{key}": value for key, value in asyncio.run(_paced(server, paced)).items()}
+    return out
+
+
+def unpaced(scene: str, seconds: float) -> Figures:
+    """As fast as it goes. unreported: divergences of which nobody was told; stuck: resets that did not help."""
+    said: list[str] = []
+
+    def hear(key: str, content: str | bytes) -> None:
+        if key.startswith("error"):
+            said.append(json.loads(content)["message"])
+
+    with tempfile.TemporaryDirectory(prefix="manikin-") as folder:
+        session = Session(TakeFolder(Path(folder)), hear)
+        session.handle(m.Open(scene))
+        assert session.live is not None
+        monkey = Monkey(model_message(session.live, session.take))
+        per_act = round(0.1 / session.live.world.timestep)
+        diverged = unreported = stuck = refused = 0
+        memory, done = 0.0, 0.0
+        while done < seconds:
+            for message in monkey.act():
+                try:
+                    session.handle(message)
+                except InputError:
+                    # such as a marker that its task has given up
+                    refused += 1
+                    monkey.held = False
+            for _ in range(per_act):
+                session._step()
+                if session.diverged:
+                    break
+            session._due = dict.fromkeys(session._due, 0.0)
+            session._tell(time.perf_counter())
+            done += 0.1
+            if not memory and done > 0.1 * seconds:
+                memory = memory_mb()
+            if session.diverged:
+                diverged += 1
+                unreported += not any("diverged" in text for text in said)
+                said.clear()
+                session.handle(m.Reset())
+                session._step()
+                stuck += bool(session.diverged)
+                monkey.held = False
+        growth = memory_mb() - memory
+        length = session.live.time
+        session._close_take()
+    return {
+        "seconds": round(done, 1), "diverged": float(diverged), "unreported": float(unreported), "not_recovered": float(stuck),
+        "refused": float(refused), "last_take_seconds": round(length, 1), "memory_growth_mb": round(growth, 1),
+    }  # fmt: skip
+
+
+async def _paced(server: Served, seconds: float) -> Figures:
+    async with watchers(server, 2) as clients:
+        first = clients[0]
+        await first.say(m.Open("lift"))
+        while not first.model:
+            await asyncio.sleep(0.05)
+        await first.say(m.Play())
+        monkey = Monkey(first.model)
+        began, memory, diverged, longest = time.perf_counter(), 0.0, 0, 0.0
+        told = server.stats()
+        while time.perf_counter() - began < seconds:
+            for message in monkey.act():
+                await first.say(message)
+            await asyncio.sleep(0.1)
+            longest = max(longest, *(time.perf_counter() - c.last for c in clients))
+            if any("diverged" in e for e in first.errors):
+                diverged += 1
+                first.errors.clear()
+                monkey.held = False
+                await first.say(m.Reset())
+                await first.say(m.Play())
+            if not memory and time.perf_counter() - began > 0.1 * seconds:
+                memory = server.stats()["memory"]
+        after = server.stats()
+        frames = min(c.frames for c in clients)
+    return {
+        "seconds": round(seconds, 1), "diverged": float(diverged), "still_diverged": float(bool(after["diverged"])),
+        "memory_growth_mb": round(after["memory"] - memory, 1), "longest_silence_s": round(longest, 2),
+        "frames_per_second": round(frames / (after["wall"] - told["wall"]), 1),
+    }  # fmt: skip

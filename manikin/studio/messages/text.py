@@ -1,0 +1,166 @@
+"""Messages as text: JSON, checked strictly when it arrives."""
+
+import dataclasses
+import json
+import math
+import types
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from manikin.errors import InputError, did_you_mean
+from manikin.studio.messages.client import CLIENT, SPEEDS, Assist, Branch, ClientMessage, Drag, FanTake, Seek, Speed, Step
+from manikin.studio.messages.server import ServerMessage
+
+# the longest text message that is read [bytes], the longest name, and the largest number that means anything [m, N, kg]
+MAX_TEXT = 1_000_000
+MAX_NAME = 200
+MAX_NUMBER = 1e6
+
+
+class MessageError(InputError):
+    """A message that cannot be understood."""
+
+
+def parse(text: str | bytes) -> ClientMessage:
+    """A message from the page; whatever else it is raises MessageError, in one line."""
+    if len(text) > MAX_TEXT:
+        raise MessageError(f"a message of {len(text)} bytes: at most {MAX_TEXT} are read")
+    try:
+        raw = _DECODER.decode(text if isinstance(text, str) else text.decode())
+    except RecursionError:
+        raise MessageError("not JSON: nested too deeply") from None
+    except ValueError as error:
+        raise MessageError(f"not JSON: {str(error)[:120]}") from None
+    if not isinstance(raw, dict):
+        raise MessageError("a message is a JSON object with a 'kind'")
+    kind = raw.pop("kind", None)
+    if not isinstance(kind, str):
+        raise MessageError("kind: is missing, or no text")
+    if kind not in CLIENT:
+        raise MessageError(f"kind: given '{kind[:MAX_NAME]}'{did_you_mean(kind[:MAX_NAME], CLIENT)}")
+    message = _read(CLIENT[kind], raw, kind)
+    _check(message)
+    return message
+
+
+def kind_of(text: str | bytes) -> str:
+    """The kind that a message claims to be, for an answer to one that was refused; "" when it does not say."""
+    try:
+        raw = json.loads(text) if len(text) <= MAX_TEXT else None
+    except (ValueError, RecursionError):
+        return ""
+    kind = raw.get("kind") if isinstance(raw, dict) else None
+    return kind if isinstance(kind, str) and kind in CLIENT else ""
+
+
+def dump(message: ServerMessage | ClientMessage) -> str:
+    """A message as text. Numbers that are not finite have no place in it."""
+    return _ENCODER.encode({"kind": message.kind, **vars(message)})
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """A part of a message; the encoder does tuples and numbers by itself."""
+    if not dataclasses.is_dataclass(value):
+        raise TypeError(f"a message cannot hold a {type(value).__name__}")
+    return vars(value)
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+# made once: a quick mouse sends a hundred messages a second
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_plain)
+
+
+def _check(message: Any) -> None:
+    """What types do not say."""
+    if isinstance(message, Speed) and message.factor not in SPEEDS:
+        raise MessageError(f"speed.factor: given {message.factor:g} (allowed: {', '.join(f'{s:g}' for s in SPEEDS)})")
+    if isinstance(message, Step) and not 1 <= message.steps <= 1000:
+        raise MessageError(f"step.steps: given {message.steps} (allowed: 1 to 1000)")
+    if isinstance(message, FanTake) and not 0 <= message.choice <= 4:
+        raise MessageError(f"fan_take.choice: given {message.choice} (allowed: 0 to 4)")
+    if isinstance(message, Assist) and not 0 <= message.newtons <= 10_000:
+        raise MessageError(f"assist.newtons: given {message.newtons:g} (allowed: 0 to 10000)")
+    if isinstance(message, Drag) and message.turn is not None and not 0.5 < math.hypot(*message.turn) < 2:
+        raise MessageError("drag.turn: a quaternion has the length 1")
+    if isinstance(message, Seek | Branch) and message.time < 0:
+        raise MessageError(f"{message.kind}.time: given {message.time:g}: must not be negative")
+
+
+def _read(cls: type, raw: dict[str, Any], where: str) -> Any:
+    """A dataclass from a JSON object: no key too many, none missing, every type as declared."""
+    readers, needed = _readers(cls, where)
+    if not readers.keys() >= raw.keys():
+        name = next(name for name in raw if name not in readers)
+        raise MessageError(f"{where}: no field is called '{name[:MAX_NAME]}'{did_you_mean(name[:MAX_NAME], readers)}")
+    for name in needed:
+        if name not in raw:
+            raise MessageError(f"{where}.{name}: is missing")
+    return cls(**{name: readers[name](value) for name, value in raw.items()})
+
+
+Reader = Callable[[Any], Any]
+
+
+@cache
+def _readers(cls: type, where: str) -> tuple[dict[str, Reader], tuple[str, ...]]:
+    """How each field of a message is read, and the names of those that must be there: looked up once."""
+    hints, fields = get_type_hints(cls), dataclasses.fields(cls)
+    needed = tuple(f.name for f in fields if f.default is dataclasses.MISSING)
+    return {f.name: _reader(hints[f.name], f"{where}.{f.name}") for f in fields}, needed
+
+
+def _reader(hint: Any, where: str) -> Reader:
+    """Checks one value as its declaration says, and returns it."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        inner = _reader(next(p for p in parts if p is not type(None)), where)
+        return lambda value: None if value is None else inner(value)
+    if origin is Literal:
+        return partial(_one_of, parts, where)
+    if origin is tuple:
+        return partial(_several, tuple(_reader(p, f"{where}.{k}") for k, p in enumerate(parts)), where)
+    return partial({float: _float, int: _int, bool: _bool, str: _str}[hint], where)
+
+
+def _one_of(choices: tuple[str, ...], where: str, value: Any) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise MessageError(f"{where}: given {json.dumps(value)[:MAX_NAME]}{did_you_mean(str(value)[:MAX_NAME], choices)}")
+    return value
+
+
+def _several(readers: tuple[Reader, ...], where: str, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list) or len(value) != len(readers):
+        raise MessageError(f"{where}: must be {len(readers)} numbers")
+    return tuple([read(v) for read, v in zip(readers, value)])
+
+
+def _float(where: str, value: Any) -> float:
+    if type(value) is float and abs(value) <= MAX_NUMBER:
+        return value
+    # JSON integers may be too long for a float
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_NUMBER:
+        raise MessageError(f"{where}: must be a number of at most {MAX_NUMBER:g} either way")
+    return float(value)
+
+
+def _int(where: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_NUMBER:
+        raise MessageError(f"{where}: must be a whole number of at most {MAX_NUMBER:g} either way")
+    return value
+
+
+def _bool(where: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise MessageError(f"{where}: must be true or false")
+    return value
+
+
+def _str(where: str, value: Any) -> str:
+    if not isinstance(value, str) or len(value) > MAX_NAME:
+        raise MessageError(f"{where}: must be text of at most {MAX_NAME} characters")
+    return value

@@ -1,0 +1,107 @@
+"""Soft things: surfaces whose vertices move on their own, told to the page with every frame.
+
+A surface says for each vertex which body a press there takes hold of. `Shells` shows what MuJoCo itself would draw of a
+model's flexes; a finer surface that rides on them is another `Surfaces`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.palette import Colour
+
+# MuJoCo draws the groups below this one
+SHOWN_GROUPS = 3
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A deforming mesh. triangles (t, 3): vertex numbers, counter-clockwise from outside. bodies (n,): number of the body
+    that each vertex belongs to. colour: sRGB, 0 to 1."""
+
+    name: str
+    triangles: NDArray[np.int32]
+    bodies: NDArray[np.int32]
+    colour: Colour
+
+
+class Surfaces(Protocol):
+    """All deforming meshes of a model."""
+
+    def meshes(self) -> Sequence[Surface]:
+        """They never change, and neither does their order."""
+
+    def vertices(self, data: mujoco.MjData) -> list[NDArray[np.float32]]:
+        """Where the vertices (n, 3) [m] of each mesh are now, world axes."""
+
+
+def flat(vertices: NDArray[np.float32]) -> tuple[float, ...]:
+    """As a text message has them: to a hundredth of a millimetre."""
+    return tuple(vertices.astype(np.float64).round(5).ravel().tolist())
+
+
+class Shells:
+    """The outside of every flex that MuJoCo would draw."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        shown = [f for f in range(model.nflex) if model.flex_group[f] < SHOWN_GROUPS and model.flex_rgba[f, 3] > 0]
+        found = [_shell(model, f) for f in shown]
+        self._meshes = [mesh for mesh, _ in found]
+        self._rows = [rows for _, rows in found]
+
+    def meshes(self) -> Sequence[Surface]:
+        return self._meshes
+
+    def vertices(self, data: mujoco.MjData) -> list[NDArray[np.float32]]:
+        return [data.flexvert_xpos[rows].astype(np.float32) for rows in self._rows]
+
+
+def _shell(model: mujoco.MjModel, flex: int) -> tuple[Surface, NDArray[np.int32]]:
+    """Triangles of a flex that can be seen, and the rows of its vertices that they need."""
+    first, dim = int(model.flex_vertadr[flex]), int(model.flex_dim[flex])
+    if dim == 3:
+        address, count = int(model.flex_shelldataadr[flex]), int(model.flex_shellnum[flex])
+        triangles = model.flex_shell[address : address + 3 * count].reshape(-1, 3)
+    else:
+        # cloth is its own outside; a rope has none
+        address, count = int(model.flex_elemdataadr[flex]), int(model.flex_elemnum[flex])
+        triangles = model.flex_elem[address : address + 3 * count].reshape(-1, 3) if dim == 2 else np.zeros((0, 3), np.int32)
+    rows, triangles = np.unique(triangles, return_inverse=True)
+    red, green, blue, _ = (float(c) for c in model.flex_rgba[flex])
+    mesh = Surface(
+        flex_name(model, flex),
+        triangles.reshape(-1, 3).astype(np.int32),
+        _bodies(model, flex)[rows],
+        (red, green, blue),
+    )
+    return mesh, (first + rows).astype(np.int32)
+
+
+def flex_name(model: mujoco.MjModel, flex: int) -> str:
+    return str(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_FLEX, flex) or f"flex {flex}")
+
+
+def carriers(model: mujoco.MjModel, flex: int) -> NDArray[np.int32]:
+    """The bodies that carry a flex: one for each vertex, or for each node where a few nodes move all vertices."""
+    if model.flex_interp[flex]:
+        first, count = int(model.flex_nodeadr[flex]), int(model.flex_nodenum[flex])
+        return np.array(model.flex_nodebodyid[first : first + count], np.int32)
+    first, count = int(model.flex_vertadr[flex]), int(model.flex_vertnum[flex])
+    return np.array(model.flex_vertbodyid[first : first + count], np.int32)
+
+
+def _bodies(model: mujoco.MjModel, flex: int) -> NDArray[np.int32]:
+    """The body of each vertex of a flex; of one that nodes move, the body of the nearest node."""
+    bodies = carriers(model, flex)
+    if not model.flex_interp[flex]:
+        return bodies
+    first, count, node = int(model.flex_vertadr[flex]), int(model.flex_vertnum[flex]), int(model.flex_nodeadr[flex])
+    corners = model.flex_node0[node : node + len(bodies)]
+    # vertices are kept as shares of their box
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    places = low + (high - low) * model.flex_vert0[first : first + count]
+    return np.asarray(bodies[((places[:, None] - corners[None]) ** 2).sum(axis=2).argmin(axis=1)])
