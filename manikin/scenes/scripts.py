@@ -39,6 +39,8 @@ class Steps:
     facts: dict[str, bool | float | None] = field(default_factory=dict)
     flight: Throw | None = None
     slipped: bool = False  # a grip broke since the last update
+    next_of: int = -2  # the step whose follower `next_step` is
+    next_step: int | None = None
     adjust: dict[str, str] = field(default_factory=dict)  # new settings for the controller, until it has taken them
 
     def __post_init__(self) -> None:
@@ -77,6 +79,11 @@ class Steps:
 
     def _following(self) -> int | None:
         """The next step in order; fallbacks are only jumped to, and after one its followers count."""
+        if self.next_of != self.position:
+            self.next_of, self.next_step = self.position, self._find_following()
+        return self.next_step
+
+    def _find_following(self) -> int | None:
         index = self.position + 1
         inside = self.position >= 0 and self.steps[self.position].spec.fallback
         while index < len(self.steps) and self.steps[index].spec.fallback and not inside:
