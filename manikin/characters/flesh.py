@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
 from manikin.characters.body_plan import Hinge
+from manikin.characters.lattice import fitted, surround
 from manikin.characters.sdf import Mesh
-from manikin.characters.tets import Embedding, Tets, embed, fitted, moments, surround, volumes
+from manikin.characters.tets import Embedding, Tets, embed, moments, volumes
 from manikin.errors import InputError
 
 Array = NDArray[np.float64]
@@ -44,8 +45,9 @@ class Plan:
     """All that makes a soft character, in its rest pose: z up, the ground where `at` will be.
 
     root: "free", or "planar" (slides along x and z, turn about y). coarse: a mesh made by hand (see sweep.py), or the spacing
-    [m] of a lattice, one number or one per axis, with a cube's middle at `centre`. bone_share: part of the mass that lies along the bones. loop: two bones, the end of the first of
-    which is held at the start of the second. paint: index into `materials` for each face.
+    [m] of a lattice, one number or one per axis, with a cube's middle at `centre`. bone_share: part of the mass that lies
+    along the bones. loop: two bones, the end of the first of which is held at the start of the second. paint: index into
+    `materials` for each face.
     """
 
     model: str
