@@ -24,15 +24,15 @@ IMAGES = Path(__file__).parents[1] / "docs" / "images"
 POSES: dict[str, tuple[dict[str, float], View]] = {
     "lamp": ({}, View(40, -10, 1.0, (0.02, 0.0, 0.2))),
     "worm": (
-        {"front_1_bend": -45, "back_1_bend": -45, "front_2_bend": 35, "back_2_bend": 35, "front_3_bend": 45},
+        {"front_1_bend": -38, "back_1_bend": -38, "front_2_bend": 30, "back_2_bend": 30, "front_3_bend": 38},
         View(62, -16, 1.0, (0.0, 0.0, 0.1)),
     ),
     "fish": (
-        {"neck_bend": 22, "head_bend": 25, "waist_bend": 25, "stalk_bend": 25, "tail_bend": 25},
+        {"neck_bend": 22, "head_bend": 25, "waist_bend": 24, "stalk_bend": 24, "tail_bend": 25},
         View(62, -18, 0.95, (0.0, 0.0, 0.1)),
     ),
     "starfish": (
-        {"arm_0_lift": 35, "tip_0_lift": 40, "tip_2_lift": 35, "tip_3_lift": 35},
+        {"arm_0_lift": 26, "tip_0_lift": 30, "tip_2_lift": 28, "tip_3_lift": 28},
         View(30, -24, 1.15, (0.0, 0.0, 0.08)),
     ),
     "donut": ({"ring_1_bend": 8, "ring_7_bend": 8, "ring_4_bend": -14}, View(62, -10, 1.2, (0.0, 0.0, 0.22))),
