@@ -25,10 +25,10 @@ POSES: dict[str, tuple[dict[str, float], View]] = {
     "lamp": ({}, View(40, -10, 1.0, (0.02, 0.0, 0.2))),
     "worm": (
         {"front_1_bend": -38, "back_1_bend": -38, "front_2_bend": 30, "back_2_bend": 30, "front_3_bend": 38},
-        View(62, -16, 1.0, (0.0, 0.0, 0.1)),
+        View(62, -16, 1.2, (0.0, 0.0, 0.1)),
     ),
     "fish": (
-        {"neck_bend": 22, "head_bend": 25, "waist_bend": 24, "stalk_bend": 24, "tail_bend": 25},
+        {"neck_bend": 20, "head_bend": 20, "waist_bend": 20, "stalk_bend": 20, "tail_bend": 20},
         View(62, -18, 0.95, (0.0, 0.0, 0.1)),
     ),
     "starfish": (

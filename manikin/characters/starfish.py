@@ -116,9 +116,10 @@ def _surface() -> Mesh:
 
 def _underside() -> np.ndarray:
     """The belly is pale."""
-    mesh = _surface()
-    down = mesh.normals[mesh.faces].mean(axis=1)[:, 2]
-    return (down < -0.5).astype(np.int64)
+    faces = _surface().faces
+    ring = np.where(faces == _RINGS * _AROUND, 0, faces // _AROUND).max(axis=1)
+    pale: np.ndarray = (ring < _RINGS // 2 - 1).astype(np.int64)
+    return pale
 
 
 def starfish(
