@@ -1,10 +1,11 @@
 """A sixth soft character: a gummy bear. Any skeleton and any closed surface will do; the flesh is made around them.
 
 Here the surface is a smooth union of balls, the skeleton has two bones, and the tetrahedra come from a lattice. The bear
-is dropped, held together by its servos, and saved as a picture and a GLB.
+is dropped and saved as a picture and a GLB. Run: python examples/06_your_own_character.py [folder]
 """
 
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -45,35 +46,31 @@ def bear() -> Plan:
     return Plan("bear", bones, surface, 0.075, "free", ("coral",), 500.0, (0, 0, 0.12), young=1.5e5, details=details)
 
 
-def main(folder: Path) -> None:
-    plan = bear()
-    character = soft(plan, at=(0.0, 0.0, 0.1))
-    flesh = character.flesh
-    assert flesh is not None
-    print(f"{len(flesh.tets.elements)} tetrahedra, {len(flesh.tets.nodes)} nodes, {(flesh.bone < 0).sum()} of them free")
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
+plan = bear()
+character = soft(plan, at=(0.0, 0.0, 0.1))
+flesh = character.flesh
+assert flesh is not None
+print(f"{len(flesh.tets.elements)} tetrahedra, {len(flesh.tets.nodes)} nodes, {(flesh.bone < 0).sum()} of them free")
 
-    world = World(stage("bear", [character], {}, TIMESTEP))
-    camera = "[camera]\nazimuth = 30\nelevation = -12\ndistance = 1.5\nat = [0, 0, 0.18]"
-    meta = {"name": "bear", "scene": camera, "characters": {character.root: list(character.bodies)}, "props": []}
-    recorder = Recorder(world, [], 60.0, meta)
-    squeeze = 1.0
-    for _ in range(round(1.0 / TIMESTEP)):
-        world.refresh()
-        control = Control(np.zeros(world.model.nu))
-        world.step(control)
-        recorder.stepped(control)
-        squeeze = min(squeeze, world.flesh_ratio())
-    recording = recorder.finish()
-    save(recording, folder / "bear.glb")
-    save(recording, folder / "bear.png")
+world = World(stage("bear", [character], {}, TIMESTEP))
+camera = "[camera]\nazimuth = 30\nelevation = -12\ndistance = 1.5\nat = [0, 0, 0.18]"
+meta = {"name": "bear", "scene": camera, "characters": {character.root: list(character.bodies)}, "props": []}
+recorder = Recorder(world, [], 60.0, meta)
+squeeze = 1.0
+for _ in range(round(1.0 / TIMESTEP)):
+    world.refresh()
+    control = Control(np.zeros(world.model.nu))
+    world.step(control)
+    recorder.stepped(control)
+    squeeze = min(squeeze, world.flesh_ratio())
+recording = recorder.finish()
+save(recording, folder / "bear.glb")
+save(recording, folder / "bear.png")
 
-    # it weighs what its surface holds, its skin lies where it was drawn, and nothing was turned inside out
-    volume = moments(plan.surface)[0]
-    assert abs(world.model.body_mass.sum() - plan.density * volume) < 1e-6
-    assert np.abs(flesh.vertices(flesh.tets.nodes) - plan.surface.vertices).max() < 1e-9
-    assert squeeze > 0.1
-    print(f"{plan.density * volume:.2f} kg, squeezed to {squeeze:.2f} of a tetrahedron's volume; saved {folder / 'bear.glb'}")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path())
+# it weighs what its surface holds, its skin lies where it was drawn, and nothing was turned inside out
+volume = moments(plan.surface)[0]
+assert abs(world.model.body_mass.sum() - plan.density * volume) < 1e-6
+assert np.abs(flesh.vertices(flesh.tets.nodes) - plan.surface.vertices).max() < 1e-9
+assert squeeze > 0.1
+print(f"{plan.density * volume:.2f} kg, squeezed to {squeeze:.2f} of a tetrahedron's volume; saved {folder / 'bear.glb'}")

@@ -34,7 +34,7 @@ def fish_plan() -> Plan:
     def bone(name: str, parent: str | None, start: float, end: float, torque: float = 0.0) -> Bone:
         # a positive angle lifts the far end
         axis = Y if end < start else (0.0, -1.0, 0.0)
-        hinges = (Hinge("bend", axis, -60, 60, torque),) if parent else ()
+        hinges = (Hinge("bend", axis, -22, 22, torque),) if parent else ()
         return Bone(name, parent, (start, 0.0, THICKNESS), (end, 0.0, THICKNESS), hinges)
 
     bones = (
@@ -52,7 +52,7 @@ def fish_plan() -> Plan:
         eyes.append(("head", "dark", ball([0.187, 0.0, THICKNESS + side * 0.0365], 0.0078)))
     middle = surface.vertices[surface.faces].mean(axis=1)
     return Plan(
-        "fish", bones, surface, _coarse(), "planar", ("sea", "coral"), density=800.0,
+        "fish", bones, surface, _coarse(), "planar", ("sea", "coral"), density=800.0, young=2.5e4, poisson=0.45,
         paint=(middle[:, 0] < -0.155).astype(np.int64), details=tuple(eyes),
         sites=(("nose", "head", (0.248, 0.0, THICKNESS)), ("fin", "tail", (-0.265, 0.0, THICKNESS))),
     )  # fmt: skip

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
 from manikin.characters.body_plan import Hinge
+from manikin.characters.lattice import fitted, surround
 from manikin.characters.sdf import Mesh
-from manikin.characters.tets import Embedding, Tets, embed, fitted, moments, surround, volumes
+from manikin.characters.tets import Embedding, Tets, embed, moments, volumes
 from manikin.errors import InputError
 
 Array = NDArray[np.float64]
@@ -37,6 +38,7 @@ class Bone:
     end: tuple[float, float, float]
     hinges: tuple[Hinge, ...] = ()
     radius: float = 0.0  # [m] how thick it is when nodes look for the nearest bone
+    hold: float = 0.5  # where along it the flesh is fixed: nodes near a joint would be squeezed when it bends
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,21 +117,23 @@ def flesh_of(plan: Plan) -> Flesh:
     return Flesh(tets, plan.surface, place, names, bone, nearest, mass, points, bone_mass)
 
 
-def _to_segment(points: Array, start: ArrayLike, end: ArrayLike, keep: float = 1.0) -> Array:
-    """Distance (n,) from a segment, or from the middle part of it."""
+def _to_segment(points: Array, start: ArrayLike, end: ArrayLike) -> Array:
+    """Distance (n,) from a segment."""
     a, b = np.asarray(start, float), np.asarray(end, float)
-    middle, half = 0.5 * (a + b), 0.5 * keep * (b - a)
+    middle, half = 0.5 * (a + b), 0.5 * (b - a)
     along = np.clip((points - middle) @ half / max(float(half @ half), 1e-12), -1.0, 1.0)
     distance: Array = np.linalg.norm(points - middle - along[:, None] * half, axis=1)
     return distance
 
 
 def _attached(plan: Plan, tets: Tets, nearest: Ints) -> Ints:
-    """Fix to each bone the nodes nearest to its middle part, by rings, until they span space: else it could twist inside."""
+    """Fix to each bone the nodes nearest to where it holds, by rings, until they span space: else it could twist inside."""
     bone = np.full(len(tets.nodes), -1, np.int64)
     for k, b in enumerate(plan.bones):
         mine = np.flatnonzero(nearest == k)
-        far = _to_segment(tets.nodes[mine], b.start, b.end, keep=0.5).round(3)
+        start, way = np.array(b.start), np.subtract(b.end, b.start)
+        around = [start + (b.hold + shift) * way for shift in (-0.25, 0.25)]
+        far = _to_segment(tets.nodes[mine], *around).round(3)
         for reach in np.unique(far):
             held = mine[far <= reach]
             spread = tets.nodes[held] - tets.nodes[held].mean(axis=0)

@@ -23,19 +23,19 @@ TOP, BELLY = 0.046, 0.038  # [m] above and below the rim
 @lru_cache(maxsize=1)
 def starfish_plan() -> Plan:
     """Lies flat on z = 0, arm 0 along x, the others counter-clockwise."""
-    bones = [Bone("center", None, (-0.02, 0.0, BELLY), (0.02, 0.0, BELLY), radius=0.05)]
+    bones = [Bone("center", None, (0.0, 0.0, BELLY - 0.01), (0.0, 0.0, BELLY + 0.01), radius=0.05)]
     for k in range(ARMS):
         out = np.array([np.cos(2 * np.pi * k / ARMS), np.sin(2 * np.pi * k / ARMS), 0.0])
-        root, knee, tip = (_at(out, d) for d in (0.09, 0.18, 0.28))
+        root, knee, tip = (_at(out, d) for d in (0.08, 0.18, 0.28))
         # a positive angle lifts the far end
         lift = tuple(float(v) for v in np.cross(out, Z))
         axis = (lift[0], lift[1], lift[2])
-        hinges = (Hinge("lift", axis, -75, 75, 20), Hinge("swing", Z, -35, 35, 12))
-        bones.append(Bone(f"arm_{k}", "center", root, knee, hinges))
-        bones.append(Bone(f"tip_{k}", f"arm_{k}", knee, tip, (Hinge("lift", axis, -75, 75, 12),)))
+        hinges = (Hinge("lift", axis, -28, 28, 20), Hinge("swing", Z, -15, 15, 12))
+        bones.append(Bone(f"arm_{k}", "center", root, knee, hinges, hold=0.9))
+        bones.append(Bone(f"tip_{k}", f"arm_{k}", knee, tip, (Hinge("lift", axis, -32, 32, 12),), hold=0.65))
     eyes = [("center", "dark", ball([0.052, side * 0.021, BELLY + TOP - 0.006], 0.0085)) for side in (1.0, -1.0)]
     return Plan(
-        "starfish", tuple(bones), _surface(), _coarse(), "free", ("coral", "white"), density=700.0, margin=-0.006,
+        "starfish", tuple(bones), _surface(), _coarse(), "free", ("coral", "white"), density=700.0, poisson=0.1, margin=-0.006,
         details=tuple(eyes), paint=_underside(),
         sites=tuple((f"end_{k}", f"tip_{k}", _at(np.array([np.cos(a), np.sin(a), 0.0]), REACH - 0.01))
                     for k, a in enumerate(2 * np.pi * np.arange(ARMS) / ARMS)),
@@ -61,7 +61,7 @@ def _coarse() -> Tets:
         out, side = np.array([np.cos(a), np.sin(a), 0.0]), np.array([-np.sin(a), np.cos(a), 0.0])
         right, left = notch[k - 1], notch[k]
         ring = (left[1], right[1], right[0], left[0])
-        before, last, flank = ring, middle, (top, -1, bottom, -1)
+        before, last, flank = ring, middle, (top, -1, -1, -1)
         for j, (along, beyond) in enumerate(((0.125, 0.155), (0.185, 0.215), (0.245, 0.272))):
             wide, tall = 0.062 - 0.007 * j, 0.036 - 0.004 * j
             core = sweep.node(along * out + BELLY * up)
@@ -116,9 +116,10 @@ def _surface() -> Mesh:
 
 def _underside() -> np.ndarray:
     """The belly is pale."""
-    mesh = _surface()
-    down = mesh.normals[mesh.faces].mean(axis=1)[:, 2]
-    return (down < -0.5).astype(np.int64)
+    faces = _surface().faces
+    ring = np.where(faces == _RINGS * _AROUND, 0, faces // _AROUND).max(axis=1)
+    pale: np.ndarray = (ring < _RINGS // 2 - 1).astype(np.int64)
+    return pale
 
 
 def starfish(

@@ -13,7 +13,7 @@ from manikin.characters.soft import soft
 from manikin.characters.sweep import tube
 from manikin.characters.tets import Tets
 
-LENGTH, RADIUS = 0.62, 0.042
+LENGTH, RADIUS = 0.64, 0.036
 BONES, RINGS = 7, 11
 
 
@@ -27,15 +27,15 @@ def worm_plan() -> Plan:
     bones = [Bone("middle", None, (ends[middle], 0.0, RADIUS), (ends[middle + 1], 0.0, RADIUS))]
     for side, way in (("front", 1), ("back", -1)):
         # a positive angle lifts the far end
-        bend = Hinge("bend", (0.0, -1.0 * way, 0.0), -70, 70, 6)
+        bend = Hinge("bend", (0.0, -1.0 * way, 0.0), -40, 40, 6)
         for k in range(1, middle + 1):
             near = middle + k if way > 0 else middle - k + 1
             parent = f"{side}_{k - 1}" if k > 1 else "middle"
             bones.append(Bone(f"{side}_{k}", parent, (ends[near], 0.0, RADIUS), (ends[near + way], 0.0, RADIUS), (bend,)))
     eyes = []
     for y in (1.0, -1.0):
-        eyes.append(("white", ball([0.274, y * 0.020, RADIUS + 0.028], 0.0115)))
-        eyes.append(("dark", ball([0.2795, y * 0.0215, RADIUS + 0.0325], 0.0068)))
+        eyes.append(("white", ball([0.284, y * 0.018, RADIUS + 0.0235], 0.0105)))
+        eyes.append(("dark", ball([0.2890, y * 0.0195, RADIUS + 0.0275], 0.0063)))
     last = f"front_{middle}"
     return Plan(
         "worm", tuple(bones), _surface(), _coarse(), "planar", ("rose",), density=800.0, margin=-0.0005,

@@ -240,6 +240,24 @@ def test_dropped_from_a_foot_high_it_stays_whole_and_outside(name: str, onto: st
     assert -0.005 < lowest < 0.02
 
 
+@pytest.mark.parametrize("name", ["worm", "fish", "starfish"])
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_bent_to_all_its_limits_it_stays_whole(name: str, way: float) -> None:
+    """In the air, all joints at once: the ranges are those that the flesh can follow."""
+    character = made(name, 1.0)
+    assert character.flesh is not None
+    model, data = compiled(character)
+    model.opt.gravity[:] = 0.0
+    joints = model.actuator_trnid[:, 0]
+    limit, squeezed = way * model.jnt_range[joints, 1], np.inf
+    for k in range(240):
+        data.ctrl[:] = 40.0 * (limit * min(1.0, k / 160) - data.qpos[model.jnt_qposadr[joints]])
+        mujoco.mj_step(model, data)
+        squeezed = min(squeezed, character.flesh.volume_ratio(data.flexvert_xpos))
+    assert squeezed > 0.1
+    assert np.abs(data.qpos[model.jnt_qposadr[joints]] / limit).min() > 0.6
+
+
 def test_the_donut_s_ring_stays_closed() -> None:
     character = made("donut", 0.1)
     model, data = compiled(character)

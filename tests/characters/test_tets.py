@@ -5,8 +5,9 @@ import pytest
 
 from manikin.characters import sdf
 from manikin.characters.lathe import ball, loft
+from manikin.characters.lattice import fitted, surround
 from manikin.characters.sweep import tube
-from manikin.characters.tets import Tets, embed, fitted, moments, surround, volumes
+from manikin.characters.tets import Tets, embed, moments, volumes
 from manikin.errors import InputError
 
 
