@@ -34,10 +34,21 @@ def spring_to(x: Array, v: Array, goal: Array, halflife: float, dt: float) -> tu
 
     A critically damped step response has covered half of the way when omega t = 1.6783.
     """
-    if halflife <= 0.0:
-        return goal.copy(), np.zeros_like(goal)
-    omega = 1.6783469900166605 / halflife
-    gap = x - goal
-    slope = v + omega * gap
+    place, speed = x.copy(), v.copy()
+    advance(place, speed, goal, halflife, dt)
+    return place, speed
+
+
+@kernel
+def advance(place: Array, speed: Array, goal: Array, halflife: float, dt: float) -> None:
+    """As spring_to, in place."""
+    omega = 1.6783469900166605 / halflife if halflife > 0.0 else 0.0
     fade = np.exp(-omega * dt)
-    return goal + (gap + slope * dt) * fade, (v - omega * slope * dt) * fade
+    for i in range(place.shape[0]):
+        if halflife <= 0.0:
+            place[i], speed[i] = goal[i], 0.0
+            continue
+        gap = place[i] - goal[i]
+        slope = speed[i] + omega * gap
+        place[i] = goal[i] + (gap + slope * dt) * fade
+        speed[i] = (speed[i] - omega * slope * dt) * fade

@@ -7,7 +7,6 @@ limits stand above all tasks; task-space force limits are applied to each task t
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from manikin.physics.response import Response, acceleration, give_wrench, half_s
 from manikin.physics.support import MET
 from manikin.physics.world import Control, TaskReport, World
 from manikin.tasks.limits import Bounds, JointLimits, Limit, clamp_force
-from manikin.tasks.measures import Measured, Posture
+from manikin.tasks.measures import Measure, Measured, Posture
 from manikin.tasks.task import Task, rows_of
 
 Array = NDArray[np.float64]
@@ -117,7 +116,8 @@ def _by_level(tasks: Array) -> tuple[Array, NDArray[np.int64]]:
     levels, r = 0, 0
     for t in range(tasks.shape[0]):
         k = int(tasks[t, 0])
-        weights[r : r + k] = tasks[t, 2]
+        for i in range(k):
+            weights[r + i] = tasks[t, 2]
         if t == 0 or tasks[t, 1] != tasks[t - 1, 1]:
             levels += 1
         r += k
@@ -163,9 +163,7 @@ def _solve(
     for t in range(tasks.shape[0]):
         k = int(tasks[t, 0])
         if tasks[t, 3] > 0:
-            wanted[r : r + k], force[t] = clamp_force(
-                rows[r : r + k], wanted[r : r + k], basis, constrained, limp, tasks[t, 3], int(tasks[t, 4])
-            )
+            force[t] = clamp_force(rows[r : r + k], wanted[r : r + k], basis, constrained, limp, tasks[t, 3], int(tasks[t, 4]))
         r += k
     weights, starts = _by_level(tasks)
     z, _ = solve_levels(
@@ -217,9 +215,6 @@ def _row_of(task: Task, rows: int) -> tuple[float, float, float, float, float]:
     return (rows, task.priority, task.weight, task.max_force or 0.0, task.measure.block)
 
 
-_priority = attrgetter("priority")
-
-
 def _no_rows(n: int) -> Array:
     return np.zeros((0, n))
 
@@ -234,11 +229,18 @@ def _merged(bounds: list[Bounds], n: int) -> Bounds:
 
 def _split(tasks: Sequence[Task], actuated: int) -> tuple[list[Task], Task | None]:
     """Active tasks by priority, up to a posture of all joints that is alone at its level: nothing is left below it."""
-    active = [t for t in tasks if t.active]
-    active.sort(key=_priority)
-    for k, task in enumerate(active):
-        if isinstance(task.measure, Posture) and len(task.measure.dofs) == actuated:
-            neighbours = active[max(k - 1, 0) : k] + active[k + 1 : k + 2]
-            if all(t.priority != task.priority for t in neighbours):
-                return active[:k], task
-    return active, None
+    levels, last = _order(actuated, *[(t.active, t.priority, t.measure) for t in tasks])
+    return [tasks[k] for k in levels], None if last is None else tasks[last]
+
+
+@lru_cache(64)
+def _order(actuated: int, *tasks: tuple[bool, int, Measure]) -> tuple[tuple[int, ...], int | None]:
+    """Places in the list of tasks; they are the same from step to step."""
+    order = sorted((k for k, task in enumerate(tasks) if task[0]), key=lambda k: tasks[k][1])
+    for i, k in enumerate(order):
+        _, priority, measure = tasks[k]
+        if isinstance(measure, Posture) and len(measure.dofs) == actuated:
+            neighbours = order[max(i - 1, 0) : i] + order[i + 1 : i + 2]
+            if all(tasks[n][1] != priority for n in neighbours):
+                return tuple(order[:i]), k
+    return tuple(order), None

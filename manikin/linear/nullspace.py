@@ -202,7 +202,8 @@ def solve_level(
     for r in range(k):
         size = np.sqrt(dot(rows[r], rows[r]))
         if size < 1e-300:
-            left[r] = 0.0
+            for i in range(n):
+                left[r, i] = 0.0
             gap[r] = 0.0
             continue
         size /= weights[r]

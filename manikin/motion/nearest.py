@@ -50,6 +50,29 @@ def _markers(xpos: Array, xmat: Array, bodies: Ints, weights: Array, length: flo
 
 
 @kernel
+def _markers_ahead(xpos: Array, xmat: Array, bodies: Ints, weights: Array, length: float, ahead: Array) -> Array:
+    """As _markers, with bodies thought ahead (n, 3) [m], if any are."""
+    out = _markers(xpos, xmat, bodies, weights, length)
+    if ahead.shape[0] > 0:
+        for r in range(out.shape[0]):
+            for k in range(3):
+                out[r, k] += ahead[r // 3, k]
+        _centre(out, weights)
+    return out
+
+
+@kernel
+def _propose(
+    xpos: Array, xmat: Array, bodies: Ints, weights: Array, length: float, ahead: Array, frames: Array, motions: Array,
+    columns: int,
+) -> Array:  # fmt: skip
+    """A look at all frames, blended: one call for clips that need no index."""
+    all_frames = np.arange(frames.shape[0])
+    distance = _distances(frames, all_frames, _markers_ahead(xpos, xmat, bodies, weights, length, ahead), weights)
+    return _blend(distance, all_frames, motions, columns)
+
+
+@kernel
 def _centre(markers: Array, weights: Array) -> None:
     """Take the weighted horizontal mean out of markers (3 n, 3), in place."""
     mx, my, total = 0.0, 0.0, 0.0
@@ -100,7 +123,9 @@ def _blend(distance: Array, chosen: Ints, poses: Array, columns: int) -> Array:
         total += w
         for j in range(columns):
             out[j] += w * poses[chosen[c], j]
-    return out / total
+    for j in range(columns):
+        out[j] /= total
+    return out
 
 
 @kernel
@@ -201,18 +226,17 @@ class NearestPose:
         return angles, rates, accelerations
 
     def _blended(self, world: World, ways: Ways, columns: int) -> Array:
-        now = self.markers_of(world)
-        if ways:
-            for body, way in ways.items():
-                for i in self.along.get(body, ()):
-                    now[3 * i : 3 * i + 3] += way
-            _centre(now, self.weights)
+        dynamics = world.dynamics()
+        ahead = np.zeros((len(self.bodies) if ways else 0, 3))
+        for body, way in ways.items():
+            for i in self.along.get(body, ()):
+                ahead[i] += way
+        where = (dynamics.xpos, dynamics.xmat, self.bodies, self.weights, self.length, ahead)
         if self.index is None:
-            frames = np.arange(len(self.markers))
-            distance = _distances(self.markers, frames, now, self.weights)
-        else:
-            _, nearest = self.index.nearest(now)
-            frames, distance = self.index.within(now, nearest + WIDTHS * _width(nearest))
+            return _propose(*where, self.markers, self.motions, columns)
+        now = _markers_ahead(*where)
+        _, nearest = self.index.nearest(now)
+        frames, distance = self.index.within(now, nearest + WIDTHS * _width(nearest))
         return _blend(distance, frames, self.motions, columns)
 
     def __deepcopy__(self, memo: dict[int, object]) -> "NearestPose":

@@ -50,9 +50,9 @@ def half_solve(rows: Array, LD: Array, root: Array, start: Ints32, count: Ints32
 @kernel
 def acceleration(z: Array, LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32) -> Array:
     """qacc = C^-T z."""
-    out = z * root
+    out = np.empty(z.shape[0])
     for i in range(z.shape[0]):
-        s = out[i]
+        s = z[i] * root[i]
         for k in range(start[i], start[i] + count[i] - 1):
             s -= LD[k] * out[column[k]]
         out[i] = s
@@ -74,11 +74,12 @@ def weighted(qacc: Array, LD: Array, root: Array, start: Ints32, count: Ints32, 
 @kernel
 def _force(z: Array, LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32) -> Array:
     """M qacc = C z."""
-    scaled = z / root
-    out = scaled.copy()
+    out = np.zeros(z.shape[0])
     for i in range(z.shape[0]):
+        scaled = z[i] / root[i]
+        out[i] += scaled
         for k in range(start[i], start[i] + count[i] - 1):
-            out[column[k]] += LD[k] * scaled[i]
+            out[column[k]] += LD[k] * scaled
     return out
 
 
@@ -251,13 +252,19 @@ def _prepare(
     constraints, by passive motions too, the motion so far, the motion without torque, rows of the actuated joints."""
     n = gravity.shape[0]
     # gravity, centrifugal and Coriolis forces minus passive ones (joint springs and dampers) and those felt on held props
-    h, root = gravity - springs - felt, np.sqrt(inverse)
+    h, root = np.empty(n), np.empty(n)
+    for i in range(n):
+        h[i], root[i] = gravity[i] - springs[i] - felt[i], np.sqrt(inverse[i])
     held, held_bias = _constraint_rows(
         size, one, two, eq_data, equality, xpos, xmat, com, tree, last_dof, dof_parent, cdof, cvel, cacc
     )  # fmt: skip
-    L, bias = held, held_bias
-    if feet.shape[0] > 0:
-        L, bias = np.concatenate((held, feet)), np.concatenate((held_bias, feet_bias))
+    m = held.shape[0]
+    L, bias = np.empty((m + feet.shape[0], n)), np.empty(m + feet.shape[0])
+    for r in range(L.shape[0]):
+        source, k = (held, r) if r < m else (feet, r - m)
+        bias[r] = held_bias[k] if r < m else feet_bias[k]
+        for i in range(n):
+            L[r, i] = source[k, i]
     basis, motion = np.zeros((n, n)), np.zeros(n)
     rows = L.copy()
     half_solve(rows, LD, root, start, count, column)
@@ -270,7 +277,8 @@ def _prepare(
     half_solve(fall, LD, root, start, count, column)
     limp = fall[0].copy()
     project(limp, basis, used)
-    limp += motion
+    for i in range(n):
+        limp[i] += motion[i]
     # passive motions obey physics: their share of z is what falling gives
     constrained = used
     free = _passive_motions(L, passive)
@@ -340,14 +348,19 @@ def torques(
     LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Actuator torques and constraint forces that give the motion z, with forces `ground` (m, 3) at the sole points."""
-    total = _force(z, LD, root, start, count, column) + h
+    total = _force(z, LD, root, start, count, column)
+    for i in range(total.shape[0]):
+        total[i] += h[i]
     for p in range(ground.shape[0]):
         for k in range(3):
             f = ground[p, k]
             if f != 0.0:
                 for i in range(total.shape[0]):
                     total[i] -= soles[3 * p + k, i] * f
-    force = _passive_least_force(L, weights, tied, total[tied])
+    left = np.empty(tied.shape[0])
+    for i in range(tied.shape[0]):
+        left[i] = total[tied[i]]
+    force = _passive_least_force(L, weights, tied, left)
     torque = np.empty(actuated.shape[0])
     for j in range(actuated.shape[0]):
         s = total[actuated[j]]

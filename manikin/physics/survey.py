@@ -88,7 +88,8 @@ def _cross(a: Array, b: Array) -> tuple[float, float, float]:
 @kernel
 def bias_accelerations(parent: Ints, dof_start: Ints, dof_count: Ints, cdof_dot: Array, qvel: Array, out: Array) -> None:
     """Spatial acceleration (rotation, translation) of each body when qacc = 0, in MuJoCo's com-centred frame."""
-    out[0] = 0.0
+    for k in range(6):
+        out[0, k] = 0.0
     for b in range(1, parent.shape[0]):
         for k in range(6):
             out[b, k] = out[parent[b], k]
@@ -103,7 +104,9 @@ def frame_rows(
     jac: Array, rate: Array, bias: Array,
 ) -> None:  # fmt: skip
     """Rows (translation, rotation) of a point fixed to a body: Jacobian (6, nv), velocity (6,), bias acceleration (6,)."""
-    jac[:] = 0.0
+    for k in range(6):
+        for d in range(jac.shape[1]):
+            jac[k, d] = 0.0
     arm = np.empty(3)
     for k in range(3):
         arm[k] = point[k] - centre[k]
@@ -134,7 +137,10 @@ def point_rows(
     jac6, rate6, bias6 = np.empty((6, n)), np.empty(6), np.empty(6)
     for i in range(k):
         frame_rows(points[i], centre, last_dof, dof_parent, cdof, cvel, cacc, jac6, rate6, bias6)
-        out[3 * i : 3 * i + 3], bias[3 * i : 3 * i + 3] = jac6[:3], bias6[:3]
+        for a in range(3):
+            bias[3 * i + a] = bias6[a]
+            for d in range(n):
+                out[3 * i + a, d] = jac6[a, d]
     return out, bias
 
 
@@ -226,7 +232,9 @@ def take(
             for k in range(3):
                 a = items[i, 5 + k]
                 if a >= 0:
-                    value[v + k], rate[r + k], bias[r + k], jac[r + k] = point[a], rate6[a], bias6[a], jac6[a]
+                    value[v + k], rate[r + k], bias[r + k] = point[a], rate6[a], bias6[a]
+                    for d in range(n):
+                        jac[r + k, d] = jac6[a, d]
             continue
         for k in range(3):
             point[k] = xpos[b, k]
@@ -239,9 +247,12 @@ def take(
         if kind in (POINT, TURN):
             first = 0 if kind == POINT else 3
             for k in range(3):
-                rate[r + k], bias[r + k], jac[r + k] = rate6[first + k], bias6[first + k], jac6[first + k]
+                rate[r + k], bias[r + k] = rate6[first + k], bias6[first + k]
+                for d in range(n):
+                    jac[r + k, d] = jac6[first + k, d]
             if kind == TURN:
-                value[v : v + 4] = xquat[b]
+                for k in range(4):
+                    value[v + k] = xquat[b, k]
             continue
         for t in range(3):
             _rotate(xmat[b], numbers[i, 3 * t : 3 * t + 3], value[v + 3 * t : v + 3 * t + 3])
@@ -254,6 +265,7 @@ def take(
                 for d in range(n):
                     jac[r + t, d] += w * jac6[3 + m, d]
         if kind == GAZE:
-            value[v + 9 : v + 12] = point
+            for k in range(3):
+                value[v + 9 + k] = point[k]
             _rotate(xmat[items[i, 4]], numbers[i, 9:12], value[v + 12 : v + 15])
     return value, rate, jac, bias

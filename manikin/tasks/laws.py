@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from manikin.compiled import kernel
 from manikin.physics.world import World
-from manikin.springs import gains, spring_to
+from manikin.springs import advance, gains, spring_to
 from manikin.tasks.goals import Aim
 from manikin.tasks.measures import Measure, Measured, Posture
 
@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 # what is left of a hidden error [rad] and its speed [rad/s] when all of it counts as asked for
 FADED = 1e-6
+# a thought this short [m] and slow [m/s] is none
+FORGOTTEN = 1e-5
 
 
 class Command(NamedTuple):
@@ -72,7 +74,10 @@ class Law(Protocol):
 @kernel
 def pull(error: Array, left: Array, rate: Array, k: float, damping: float, reach: float, block: int) -> tuple[Array, float]:
     """Eq. 11 with a limited error, and the distance that is left to the real goal."""
-    return k * saturate(error, reach, block) - damping * rate, distance(left, block)
+    out = saturate(error, reach, block)
+    for i in range(out.shape[0]):
+        out[i] = k * out[i] - damping * rate[i]
+    return out, distance(left, block)
 
 
 @kernel
@@ -81,8 +86,11 @@ def pull_smoothly(
     k: float, damping: float, reach: float, block: int,
 ) -> tuple[Array, float]:  # fmt: skip
     """Eq. 11 towards a goal that slides: place and speed follow the real one (springs.spring_to), in place."""
-    place[:], speed[:] = spring_to(place, speed, goal, halflife, dt)
-    return pull(place - value, goal - value, rate, k, damping, reach, block)
+    advance(place, speed, goal, halflife, dt)
+    error, left = np.empty(rate.shape[0]), np.empty(rate.shape[0])
+    for i in range(rate.shape[0]):
+        error[i], left[i] = place[i] - value[i], goal[i] - value[i]
+    return pull(error, left, rate, k, damping, reach, block)
 
 
 @kernel
@@ -91,11 +99,14 @@ def pull_gradually(
     k: float, damping: float, reach: float, block: int,
 ) -> tuple[Array, float]:  # fmt: skip
     """Eq. 11 for an error of which the part `hidden` is not asked for yet; it fades, and `asked` is what is left."""
-    if max(np.abs(hidden).max(), np.abs(speed).max()) >= FADED:
-        hidden[:], speed[:] = spring_to(hidden, speed, np.zeros_like(hidden), halflife, dt)
-        asked[:] = left - hidden
-    else:
-        asked[:] = left
+    most = 0.0
+    for i in range(hidden.shape[0]):
+        most = max(most, abs(hidden[i]), abs(speed[i]))
+    faded = most < FADED
+    if not faded:
+        advance(hidden, speed, np.zeros(hidden.shape[0]), halflife, dt)
+    for i in range(left.shape[0]):
+        asked[i] = left[i] if faded else left[i] - hidden[i]
     return pull(asked, left, rate, k, damping, reach, block)
 
 
@@ -104,22 +115,27 @@ def pull_along(
     goal: Array, value: Array, rate: Array, place: Array, speed: Array, halflife: float, dt: float,
     k: float, damping: float, lead: float,
 ) -> tuple[Array, float]:  # fmt: skip
-    """As pull_smoothly, and the share `lead` of the sliding goal's speed is asked for as well."""
-    place[:], speed[:] = spring_to(place, speed, goal, halflife, dt)
-    return pull(place - value, goal - value, rate - lead * speed, k, damping, np.inf, 1)
+    """As pull_smoothly, and the share `lead` of the sliding goal's speed is asked for as well. Errors are not limited."""
+    advance(place, speed, goal, halflife, dt)
+    out, most = np.empty(rate.shape[0]), 0.0
+    for i in range(rate.shape[0]):
+        out[i] = k * (place[i] - value[i]) - damping * (rate[i] - lead * speed[i])
+        most = max(most, abs(goal[i] - value[i]))
+    return out, most
 
 
 @kernel
 def saturate(error: Array, limit: float, block: int) -> Array:
     """Shorten each block of an error to at most `limit`, keeping its direction."""
-    out = error.copy()
+    out = np.empty(error.shape[0])
     for b in range(0, error.shape[0], block):
+        stop = min(b + block, error.shape[0])
         square = 0.0
-        for i in range(b, min(b + block, error.shape[0])):
+        for i in range(b, stop):
             square += error[i] * error[i]
-        if square > limit * limit:
-            for i in range(b, min(b + block, error.shape[0])):
-                out[i] *= limit / np.sqrt(square)
+        scale = limit / np.sqrt(square) if square > limit * limit else 1.0
+        for i in range(b, stop):
+            out[i] = scale * error[i]
     return out
 
 
@@ -329,4 +345,6 @@ class Nearest:
             body: spring_to(*self.thoughts.get(body, (nothing, nothing)), wanted.get(body, nothing), self.mull, dt)
             for body in self.thoughts.keys() | wanted.keys()
         }
+        if not wanted and all(abs(part).max() < FORGOTTEN for thought in self.thoughts.values() for part in thought):
+            self.thoughts = {}
         return {body: way for body, (way, _) in self.thoughts.items()}

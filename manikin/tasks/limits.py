@@ -50,27 +50,27 @@ def _forces(inverse: Array, one: Array, two: Array) -> tuple[Array, Array]:
 @routine
 def clamp_force(
     rows: Array, wanted: Array, basis: Array, constrained: int, limp: Array, most: float, block: int
-) -> tuple[Array, float]:  # fmt: skip
-    """Eq. 13 with the constrained inertia: the accelerations that forces of at most `most` [N] per block of rows can cause,
-    and the largest block of that force.
+) -> float:  # fmt: skip
+    """Eq. 13 with the constrained inertia: `wanted` becomes the accelerations that forces of at most `most` [N] per block of
+    rows can cause; the largest block of that force.
 
     f = W^+ (a* - a0) with W = J N J^T and a0 the acceleration without torque. Where |f| is too large, the part that carries
     the weight stays and only the rest is shortened: a heavy box rises slowly instead of sinking.
     """
-    wanted = wanted.copy()
     k = rows.shape[0]
     left = rows.copy()
     for r in range(k):
         project(left[r], basis, constrained)
     # W = J N J^T: how task accelerations answer to forces at the task points
     inverse = np.empty((k, k))
-    start = np.empty(k)
+    start, ahead, weigh = np.empty(k), np.empty(k), np.empty(k)
     for r in range(k):
         start[r] = dot(rows[r], limp)
+        ahead[r], weigh[r] = wanted[r] - start[r], -start[r]
         for s in range(r + 1):
             inverse[r, s] = dot(left[r], left[s])
             inverse[s, r] = inverse[r, s]
-    force, weight = _forces(inverse, wanted - start, -start)
+    force, weight = _forces(inverse, ahead, weigh)
     limited = False
     for b in range(0, k, block):
         stop = min(b + block, k)
@@ -105,7 +105,7 @@ def clamp_force(
         for i in range(b, min(b + block, k)):
             square += force[i] * force[i]
         largest = max(largest, square)
-    return wanted, np.sqrt(largest)
+    return np.sqrt(largest)
 
 
 class Bounds(NamedTuple):

@@ -275,7 +275,7 @@ def test_torque_uses_the_least_torque():
 def test_a_push_moves_the_joints_only_if_it_comes_unexpected():
     def moved(compliant: bool, push: float) -> np.ndarray:
         run = lamp()
-        controller(run).compliant = compliant
+        controller(run).compliant, controller(run).unilateral = compliant, False
         run.advance(100)
         run.advance(60, [Push("head", np.array([0.0, push, 0.0]))])
         return run.world.data.qpos[controller(run).skeletons[0].address].copy()
