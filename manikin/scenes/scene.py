@@ -73,6 +73,15 @@ class Scene(Table):
         return self
 
     @model_validator(mode="after")
+    def _controller_fits(self) -> "Scene":
+        for spec in self.cast().values():
+            if self.tasks and self.controller == "prioritized" and spec.model != "human":
+                raise ValueError(f"controller: 'prioritized' drives the human; for a {spec.model} use 'direct'")
+            if self.controller == "direct" and spec.model == "human":
+                raise ValueError("controller: 'direct' is for lamp, worm, fish, starfish, donut; use 'prioritized' for a human")
+        return self
+
+    @model_validator(mode="after")
     def _names_and_knobs(self) -> "Scene":
         for name in self.props:
             # they become names of bodies, nodes and columns, and parts of dotted paths

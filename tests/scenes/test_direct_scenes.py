@@ -1,0 +1,134 @@
+"""Scenes with the direct controller: drags, events, and what does not fit together."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from manikin.controllers.direct import Direct
+from manikin.errors import SceneError
+from manikin.scenes.build import build_run
+from manikin.scenes.scene import parse_text
+
+HOP = """
+name = "hop"
+controller = "direct"
+seconds = 2.0
+timestep = 0.001
+[control]
+rate = 200
+[character]
+model = "lamp"
+[tasks.balance]
+measure = "com"
+frequency = 3.0
+goal = { of = "foot", at = [0.0, 0.0] }
+[tasks.head]
+measure = "point"
+of = "head"
+frequency = 3.0
+priority = 1
+active = false
+[tasks.calm]
+measure = "posture"
+frequency = 1.0
+priority = 2
+[[steps]]
+name = "crouch"
+when = "start"
+goals.head = { relative = true, path = [[0, 0, 0, 0], [0.4, 0, 0, -0.13]] }
+[[steps]]
+name = "leap"
+when = { after = 0.6 }
+goals.head = { relative = true, at = [0, 0, 0.5] }
+[[steps]]
+name = "fly"
+when = { event = "lift_off" }
+off = ["head", "balance"]
+[[steps]]
+name = "fall"
+when = { event = "falling" }
+[[steps]]
+name = "land"
+when = { event = "touch_down" }
+formulation = "velocity"
+"""
+
+
+def test_a_hop_is_a_drag_down_a_drag_up_and_what_follows():
+    run = build_run(parse_text(HOP, "hop"))
+    assert isinstance(run.controller, Direct)
+    world, recorder = run.world, run.recorder
+    assert recorder is not None
+    start = float(world.data.xpos[world.body("head")][2])
+    run.advance(600)
+    assert world.data.xpos[world.body("head")][2] == pytest.approx(start - 0.13, abs=0.015)
+    assert run.controller.formulation == "acceleration"
+    highest = 0.0
+    for _ in range(140):
+        run.advance(10)
+        highest = max(highest, float(world.data.xpos[world.body("foot")][2]))
+    names = [e["name"] for e in recorder.kept["event"]]
+    assert names == ["crouch", "leap", "fly", "fall", "land"]
+    times = [e["time"] for e in recorder.kept["event"]]
+    assert times == sorted(times)
+    assert highest > 0.02
+    assert run.controller.formulation == "velocity"
+
+
+def test_the_hop_flies_as_physics_wants():
+    """In flight the centre of mass falls with g and angular momentum stays."""
+    run = build_run(parse_text(HOP, "hop"), record=False)
+    world, script = run.world, run.script
+    while "fly" not in script.began:  # type: ignore[attr-defined]
+        run.advance(1)
+    run.advance(5)
+    speeds, turns = [], []
+    foot = world.body("foot")
+    while "land" not in script.began and len(speeds) < 60:  # type: ignore[attr-defined]
+        run.advance(1)
+        mujoco.mj_subtreeVel(world.model, world.data)
+        speeds.append(world.data.subtree_linvel[foot].copy())
+        turns.append(world.data.subtree_angmom[foot].copy())
+    flight = np.array(speeds[:-3])
+    assert len(flight) > 20
+    fall = np.polyfit(np.arange(len(flight)) * world.timestep, flight[:, 2], 1)[0]
+    assert fall == pytest.approx(-9.81, rel=0.01)
+    assert np.ptp(flight[:, :2], axis=0).max() < 0.01 * np.abs(flight).max()
+    # against what the parts would have if they all turned one way
+    drift = np.ptp(np.array(turns[:-3]), axis=0).max()
+    assert drift < 0.01 * max(float(np.abs(turns).max()), 0.02)
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (('controller = "direct"', 'controller = "prioritized"'), "'prioritized' drives the human"),
+        (('model = "lamp"', 'model = "human"'), "'direct' is for lamp"),
+        (('event = "lift_off"', 'event = "lift_of"'), "lift_of"),
+        (("relative = true, at = [0, 0, 0.5]", 'relative = true, of = "foot", at = [0, 0, 0.5]'), "relative goes with"),
+        (('of = "foot", at = [0.0, 0.0]', 'of = "foot", at = [0.0, 0.0, 0.0]'), "needs 2 numbers"),
+        (('of = "foot", at = [0.0, 0.0]', 'of = "fot", at = [0.0, 0.0]'), "foot"),
+        (("[tasks.calm]", "[tasks.calm]\ngoal = { relative = true, at = [0] }"), "relative"),
+        (('formulation = "velocity"', 'formulation = "speed"'), "formulation"),
+        (('model = "lamp"', 'model = "lamp"\nheight = 1.8'), "height is not for a lamp"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_with_its_key(change, key):
+    with pytest.raises(SceneError, match=key):
+        build_run(parse_text(HOP.replace(*change), "hop"))
+
+
+def test_a_formulation_is_for_the_direct_controller():
+    text = """
+name = "stand"
+[character]
+model = "human"
+[tasks.posture]
+measure = "posture"
+[[steps]]
+name = "begin"
+when = "start"
+formulation = "velocity"
+"""
+    with pytest.raises(SceneError, match="direct"):
+        build_run(parse_text(text, "stand"))
