@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from manikin.errors import InputError, did_you_mean
 from manikin.loop import Run
 from manikin.scenes.scene import Scene, value_at
-from manikin.studio.drag import Cast, Dragged
+from manikin.studio.cast import Cast
+from manikin.studio.drag import Dragged
 from manikin.studio.messages import KnobInfo
 from manikin.tasks.goals import Braced, Goal
 from manikin.tasks.measures import CentreOfMass

@@ -43,6 +43,7 @@ from manikin.studio.messages.server import (
     BodyInfo,
     CameraInfo,
     ContactWhy,
+    CreatureWhy,
     Error,
     GhostPose,
     Handle,
@@ -68,7 +69,7 @@ from manikin.studio.messages.text import MAX_TEXT, MessageError, dump, kind_of, 
 
 __all__ = [
     "CLIENT", "GHOST", "LIVE", "MAX_TEXT", "PROTOCOL", "SERVER", "SPEEDS",
-    "Assist", "Balance", "BodyInfo", "Branch", "CameraInfo", "ClientMessage", "ContactWhy", "Drag", "Error", "Fan", "FanTake",
+    "Assist", "Balance", "BodyInfo", "Branch", "CameraInfo", "ClientMessage", "ContactWhy", "CreatureWhy", "Drag", "Error", "Fan", "FanTake",
     "Frame", "GhostPose", "Grab", "Handle", "Input", "JointWhy", "Knob", "KnobInfo", "Knobs", "Marker", "MeshInfo",
     "MessageError", "Mode", "Model", "Notice", "Open", "PathLine", "Pause", "Play", "Preview", "PreviewPaths", "Quat",
     "Release", "Reset", "Seek", "ServerMessage", "Speed", "Status", "Step", "TakeDelete", "TakeGhost", "TakeInfo", "TakeLoad",

@@ -134,6 +134,19 @@ class ContactWhy:
 
 
 @dataclass(frozen=True)
+class CreatureWhy:
+    """A character under direct control. stands: the bone that bears it, "" in flight or where control does not count on any.
+
+    contradicted: its limits could not all be kept in the last update; contradictions: how often that was so, in all updates.
+    """
+
+    character: str
+    stands: str
+    contradicted: bool
+    contradictions: int
+
+
+@dataclass(frozen=True)
 class PathLine:
     """Where the origin of a body goes."""
 
@@ -245,6 +258,7 @@ class WhyReport:
     joints: tuple[JointWhy, ...]
     balance: tuple[Balance, ...]
     contacts: tuple[ContactWhy, ...]
+    creatures: tuple[CreatureWhy, ...]
 
 
 @dataclass(frozen=True)
@@ -315,6 +329,6 @@ class Error:
 ServerMessage = Model | Status | WhyReport | Input | PreviewPaths | Takes | Knobs | Notice | Error
 SERVER: dict[str, type] = {c.kind: c for c in get_args(ServerMessage)}
 PARTS = (
-    BodyInfo, MeshInfo, Marker, Handle, KnobInfo, CameraInfo, TaskWhy, JointWhy, Balance, ContactWhy, PathLine, GhostPose,
-    TakeInfo, Tick,
+    BodyInfo, MeshInfo, Marker, Handle, KnobInfo, CameraInfo, TaskWhy, JointWhy, Balance, ContactWhy, CreatureWhy, PathLine,
+    GhostPose, TakeInfo, Tick,
 )  # fmt: skip

@@ -111,6 +111,16 @@ export interface ContactWhy {
   friction: number;
 }
 
+// A character under direct control. stands: the bone that bears it, "" in flight or where control does not count on any.
+//
+// contradicted: its limits could not all be kept in the last update; contradictions: how often that was so, in all updates.
+export interface CreatureWhy {
+  character: string;
+  stands: string;
+  contradicted: boolean;
+  contradictions: number;
+}
+
 // Where the origin of a body goes.
 export interface PathLine {
   body: string;
@@ -343,6 +353,7 @@ export interface WhyReportMessage {
   joints: JointWhy[];
   balance: Balance[];
   contacts: ContactWhy[];
+  creatures: CreatureWhy[];
 }
 
 // The present drag: the grabbed point, where it is wanted, and the outside force there (zero where a task pulls).

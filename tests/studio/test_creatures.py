@@ -1,0 +1,243 @@
+"""Scenes under direct control in the studio: they run, replay, can be returned to, dragged, and explained."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from creatures import lamp, starfish
+
+from manikin.controllers.direct import Direct
+from manikin.studio import messages as m
+from manikin.studio.drag import DRAG, LEAN, com_of
+from manikin.studio.journal import Journal, Past
+from manikin.studio.live import Live, run_again
+from manikin.studio.preview import Previewer, look_ahead
+from manikin.studio.session import Session
+from manikin.studio.takes import TakeFolder
+from manikin.studio.why import Explainer
+
+
+def steps(live: Live, count: int) -> None:
+    for _ in range(count):
+        live.step()
+
+
+def place(live: Live, name: str) -> np.ndarray:
+    return live.world.data.xpos[live.world.body(name)].copy()
+
+
+def drag_by(live: Live, name: str, way: tuple[float, float, float]) -> np.ndarray:
+    """Take hold of a bone's origin and ask for a place so far from here."""
+    goal = place(live, name) + way
+    live.give(m.Grab(name, "task"))
+    live.give(m.Drag(tuple(goal.tolist())))
+    return goal
+
+
+def direct(live: Live) -> Direct:
+    assert isinstance(live.mind, Direct)
+    return live.mind
+
+
+def test_a_dragged_head_follows_and_the_drag_ends_with_the_release() -> None:
+    live = Live(lamp())
+    steps(live, 100)
+    goal = drag_by(live, "head", (0.0, 0.0, -0.06))
+    (drag,) = [t for t in live.run.tasks if t.name == DRAG]
+    assert (drag.active, drag.priority, drag.max_force) == (True, 1, None)
+    assert np.linalg.norm(place(live, "head") - goal) > 0.05
+    steps(live, 600)
+    assert np.linalg.norm(place(live, "head") - goal) < 0.01
+    assert not live.force.any(), "its own joints do it"
+    live.give(m.Release())
+    live.step()
+    assert not drag.active
+
+
+@pytest.mark.parametrize("later", [1, 3])
+def test_a_moment_between_two_updates_goes_on_the_same(later: int) -> None:
+    """Five steps an update: the ramp of the servos, and what was reported, go on."""
+    first = Live(lamp())
+    steps(first, 50)
+    drag_by(first, "head", (0.05, 0.0, -0.05))
+    steps(first, 50 + later)
+    moment = first.moment()
+    assert first.world.steps % first.run.every != 0
+    steps(first, 200)
+    second = Live(lamp())
+    second.restore(moment)
+    assert second.told() == moment.memory.told != {}
+    steps(second, 200)
+    assert np.array_equal(first.world.full_state(), second.world.full_state())
+
+
+def test_a_soft_creature_returns_to_a_moment() -> None:
+    first = Live(starfish())
+    steps(first, 11)
+    drag_by(first, "arm_0", (0.0, 0.0, 0.1))
+    steps(first, 12)
+    moment = first.moment()
+    assert moment.memory.ramp is not None
+    assert moment.memory.ramp.any(), "its servos are led on between updates"
+    assert first.world.steps % first.run.every != 0
+    steps(first, 41)
+    second = Live(starfish())
+    second.restore(moment)
+    steps(second, 41)
+    assert np.array_equal(first.world.full_state(), second.world.full_state())
+
+
+def test_a_moment_keeps_what_the_controller_was_told() -> None:
+    live = Live(lamp())
+    direct(live).formulation, direct(live).contradictions = "torque", 7
+    steps(live, 3)
+    moment = live.moment()
+    direct(live).formulation, direct(live).contradictions = "velocity", 9
+    live.restore(moment)
+    assert (direct(live).formulation, direct(live).contradictions) == ("torque", 7)
+
+
+def test_the_same_inputs_give_the_same_take(folder: TakeFolder) -> None:
+    live = Live(lamp(), partial(Journal, path=folder.file("one")))
+    steps(live, 33)
+    drag_by(live, "head", (0.1, 0.0, -0.1))
+    steps(live, 201)
+    live.give(m.Release())
+    steps(live, 66)
+    journal = live.run.recorder
+    assert isinstance(journal, Journal)
+    journal.close(True, "", {})
+    folder.closed("one", journal)
+    again = Live(lamp())
+    run_again(again, Past(folder.known("one")).inputs(), 300)
+    assert np.array_equal(again.world.full_state(), live.world.full_state())
+
+
+def test_a_session_plays_looks_back_and_tries_again(session: Session) -> None:
+    session.open(lamp())
+    session.handle(m.Step(1003))
+    live = session.live
+    assert live is not None
+    drag_by(live, "head", (0.0, 0.0, -0.05))
+    session.handle(m.Step(500))
+    session.handle(m.Seek(0.5))
+    assert session._shown_pose() is not None
+    session.handle(m.Branch(1.25))
+    assert session.live is not live
+    assert session.live is not None
+    assert session.live.time == pytest.approx(1.25, abs=0.02)
+    assert session.live.grip is None
+    session.handle(m.Step(100))
+    assert not session.diverged
+
+
+def test_the_preview_is_what_happens() -> None:
+    live = Live(lamp())
+    steps(live, 203)
+    drag_by(live, "head", (0.05, 0.0, -0.05))
+    steps(live, 2)
+    preview = Previewer()
+    try:
+        preview.ask(live)
+        found = []
+        while not found:
+            found = preview.results()
+    finally:
+        preview.close()
+    then = look_ahead(live, -1, "held")
+    assert found[0].paths == then.paths
+    assert "head" in {line.body for line in then.paths}
+
+
+def test_why_tells_tasks_torques_and_what_it_stands_on() -> None:
+    live = Live(lamp())
+    why = Explainer(live)
+    assert why.report().creatures == (), "nothing is decided before the first step"
+    steps(live, 100)
+    (balance,) = why.report().balance
+    assert balance.margin > 0.01, "its centre of mass is over its foot"
+    drag_by(live, "head", (0.0, 0.0, -0.1))
+    steps(live, 30)
+    report = why.report()
+    (creature,) = report.creatures
+    assert (creature.character, creature.stands) == ("foot", "foot")
+    assert creature.contradictions == direct(live).contradictions
+    active = [t for t in report.tasks if t.active]
+    assert [(t.name, t.priority, t.limit, t.lost_to) for t in active] == [(DRAG, 1, None, None), ("posture", 2, None, None)]
+    assert active[0].error is not None
+    assert active[0].error > 0.01
+    limits = dict(zip(direct(live).skeletons[0].actuators.tolist(), direct(live).skeletons[0].torque))
+    decided = direct(live).last[0].torque
+    assert [j.torque for j in report.joints] == pytest.approx(decided.tolist())
+    assert [j.high for j in report.joints] == [limits[k] for k in range(len(limits))]
+    assert max(j.share for j in report.joints) > 0.01
+    assert m.dump(report)
+
+
+def test_limits_that_contradict_each_other_are_told() -> None:
+    live = Live(lamp())
+    steps(live, 50)
+    why = Explainer(live)
+    decision = direct(live).last[0]
+    direct(live).last = [decision._replace(slack=np.ones_like(decision.slack))]
+    assert why.report().creatures[0].contradicted
+    direct(live).last = [decision._replace(slack=np.zeros_like(decision.slack), answer=decision.answer._replace(bone=-1))]
+    assert not why.report().creatures[0].contradicted
+    assert why.report().creatures[0].stands == ""
+
+
+def test_soft_contacts_belong_to_the_nodes_that_touch() -> None:
+    live = Live(starfish())
+    steps(live, 80)
+    report = Explainer(live).report()
+    assert report.contacts
+    touching = {name for c in report.contacts for name in (c.first, c.second)} - {"world"}
+    model = live.world.model
+    flesh = {model.body(b).name for b in model.flex_vertbodyid}
+    assert touching <= flesh
+    (balance,) = report.balance
+    assert balance.margin > 0.02, "it lies on its arms"
+    assert report.creatures[0].character == "center"
+
+
+def test_the_centre_of_mass_is_dragged_like_a_bone() -> None:
+    live = Live(lamp())
+    steps(live, 100)
+    (root, bodies), *_ = live.cast.characters.items()
+    before = com_of(live.world, bodies)
+    live.give(m.Grab(root, "com"))
+    goal = before - [0.0, 0.0, 0.04]
+    live.give(m.Drag(tuple(goal.tolist())))
+    (lean,) = [t for t in live.run.tasks if t.name == LEAN]
+    assert (lean.active, lean.priority) == (True, 1)
+    steps(live, 600)
+    assert np.linalg.norm(com_of(live.world, bodies) - goal) < 0.015
+    live.give(m.Release())
+    assert not lean.active
+
+
+def test_a_pin_comes_before_the_drag() -> None:
+    """A drag that would tip the foot over does not, as long as the foot is pinned; nor does the pin rest meanwhile."""
+    live = Live(lamp())
+    (pin,) = [t for t in live.run.tasks if t.name == "pin"]
+    pin.active = True
+    steps(live, 100)
+    drag_by(live, "head", (0.0, 0.0, 0.02))
+    steps(live, 100)
+    assert pin.active
+    assert pin.priority < 1
+    assert pin.error < 0.02
+
+
+def test_a_hand_on_flesh_holds_the_bone_below() -> None:
+    live = Live(starfish())
+    node, bone = next((n, b) for n, b in live.cast.flesh.items() if live.bodies[b] == "tip_2")
+    assert live.cast.of(node) == ("character", "center")
+    before = place(live, live.bodies[node])
+    live.give(m.Grab(live.bodies[node], "task", (0.0, 0.0, 0.01)))
+    assert live.grip is not None
+    assert (live.grip.target, live.grip.body) == ("tip_2", bone)
+    assert np.allclose(live.grip.goal, before + [0.0, 0.0, 0.01]), "where the hand is"
+    live.give(m.Drag(tuple((live.grip.goal + [0.0, 0.0, 0.05]).tolist())))
+    steps(live, 160)
+    assert place(live, live.bodies[node])[2] > before[2] + 0.02
