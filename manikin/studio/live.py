@@ -28,7 +28,7 @@ from manikin.studio.cast import find_cast
 from manikin.studio.knobs import KnobBox
 from manikin.studio.messages import Assist, Drag, Grab, Knob, Release, parse
 from manikin.studio.minds import Memory, recall, remember, watch
-from manikin.studio.soft import Shells, Surfaces
+from manikin.studio.soft import Fine, Surfaces
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
@@ -137,7 +137,7 @@ class Live:
         skeletons = self.mind.skeletons if isinstance(self.mind, Direct) else ()
         self.cast = find_cast(run.world, self.meta, skeletons)
         run.pullers = (*run.pullers, _Hand(self), *(_Helper(self, root) for root in self.cast.characters))
-        self.surfaces: Surfaces = Shells(run.world.model)
+        self.surfaces: Surfaces = Fine(run.world.model, self.cast.flesh)
         self.knobs = KnobBox(self.scene, run, self.cast)
         self._before = run.world.full_state()
 

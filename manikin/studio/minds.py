@@ -1,4 +1,4 @@
-"""What the studio knows of a controller: the last decision, to be looked at, and what it must remember to go on the same way."""
+"""What the studio knows of a controller: its last decision, to be looked at, and what it needs to go on the same way."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -91,7 +91,8 @@ class Stage:
         if past is None:
             self.folder.note(take, created=time.time())
         if changed:
-            self.glb = glb_bytes(_still(live))
+            # deforming surfaces come with the frames
+            self.glb = glb_bytes(_still(live), flesh=False)
         self._viewer = None
         self.why = Explainer(live) if explaining else None
         self.preview.forget()

@@ -75,9 +75,11 @@ class Explainer:
         for task in sorted(live.run.tasks, key=lambda t: (not t.active, t.priority)):
             error = task.error if np.isfinite(task.error) else None
             force = told[task.name].force if task.name in told else 0.0
+            # direct control knows no limits of force, only of torque
+            limit = None if isinstance(mind, Direct) else task.max_force
             out.append(
                 TaskWhy(
-                    task.name, task.priority, error, _unit(task), _finite(force), None if isinstance(mind, Direct) else task.max_force, task.active,
+                    task.name, task.priority, error, _unit(task), _finite(force), limit, task.active,
                     task.active and task.at_limit, _finite(missed.get(task.name, 0.0)), rivals.get(task.name),
                 )
             )  # fmt: skip

@@ -69,10 +69,10 @@ from manikin.studio.messages.text import MAX_TEXT, MessageError, dump, kind_of, 
 
 __all__ = [
     "CLIENT", "GHOST", "LIVE", "MAX_TEXT", "PROTOCOL", "SERVER", "SPEEDS",
-    "Assist", "Balance", "BodyInfo", "Branch", "CameraInfo", "ClientMessage", "ContactWhy", "CreatureWhy", "Drag", "Error", "Fan", "FanTake",
-    "Frame", "GhostPose", "Grab", "Handle", "Input", "JointWhy", "Knob", "KnobInfo", "Knobs", "Marker", "MeshInfo",
-    "MessageError", "Mode", "Model", "Notice", "Open", "PathLine", "Pause", "Play", "Preview", "PreviewPaths", "Quat",
-    "Release", "Reset", "Seek", "ServerMessage", "Speed", "Status", "Step", "TakeDelete", "TakeGhost", "TakeInfo", "TakeLoad",
-    "TakeName", "TakeSave", "Takes", "TaskWhy", "Tick", "Undo", "Vec2", "Vec3", "Why", "WhyReport", "dump", "kind_of",
-    "pack_frame", "parse", "unpack_frame",
+    "Assist", "Balance", "BodyInfo", "Branch", "CameraInfo", "ClientMessage", "ContactWhy", "CreatureWhy", "Drag", "Error",
+    "Fan", "FanTake", "Frame", "GhostPose", "Grab", "Handle", "Input", "JointWhy", "Knob", "KnobInfo", "Knobs", "Marker",
+    "MeshInfo", "MessageError", "Mode", "Model", "Notice", "Open", "PathLine", "Pause", "Play", "Preview", "PreviewPaths",
+    "Quat", "Release", "Reset", "Seek", "ServerMessage", "Speed", "Status", "Step", "TakeDelete", "TakeGhost", "TakeInfo",
+    "TakeLoad", "TakeName", "TakeSave", "Takes", "TaskWhy", "Tick", "Undo", "Vec2", "Vec3", "Why", "WhyReport", "dump",
+    "kind_of", "pack_frame", "parse", "unpack_frame",
 ]  # fmt: skip
