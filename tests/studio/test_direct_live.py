@@ -7,6 +7,8 @@ import pytest
 from creatures import lamp, starfish
 
 from manikin.controllers.direct import Direct
+from manikin.errors import InputError
+from manikin.scenes.scene import load_scene
 from manikin.studio import messages as m
 from manikin.studio.drag import DRAG, LEAN, com_of
 from manikin.studio.journal import Journal, Past
@@ -241,3 +243,69 @@ def test_a_hand_on_flesh_holds_the_bone_below() -> None:
     live.give(m.Drag(tuple((live.grip.goal + [0.0, 0.0, 0.05]).tolist())))
     steps(live, 160)
     assert place(live, live.bodies[node])[2] > before[2] + 0.02
+
+
+def test_settings_of_direct_control_are_turned_live_recorded_and_undone(session: Session, folder: TakeFolder) -> None:
+    session.open(lamp('knobs = { "tasks.posture.frequency" = [0.5, 5.0, "Hz"] }'))
+    session.handle(m.Step(10))
+    live = session.live
+    assert live is not None
+    knobs = {k.path: k for k in live.knobs.infos()}
+    assert knobs["tasks.posture.frequency"].choices == ()
+    assert knobs["control.formulation"].choices == ("acceleration", "velocity", "torque")
+    chosen = {"control.formulation": 2.0, "control.contact_joints": 0.0, "control.compliant": 0.0}
+    for path, value in chosen.items():
+        assert knobs[path].live
+        assert knobs[path].value != value
+        session.handle(m.Knob(path, value))
+    assert (direct(live).formulation, direct(live).contact_joints, direct(live).compliant) == ("torque", False, False)
+    assert {k.path: k.value for k in live.knobs.infos() if k.choices} == chosen
+    assert session.live is live, "nothing starts again"
+    session.handle(m.Step(203))
+    # the take done again from its inputs
+    session.flush()
+    again = Live(live.scene)
+    run_again(again, Past(folder.known(session.take)).inputs(), 213)
+    assert np.array_equal(again.world.full_state(), live.world.full_state())
+    assert direct(again).formulation == "torque"
+    # a run from the start keeps what was chosen
+    session.handle(m.Reset())
+    assert session.live is not None
+    assert direct(session.live).formulation == session.live.scene.control.formulation == "torque"
+    assert session.live.scene.control.contact_joints is False
+
+
+def test_a_choice_is_undone_and_nonsense_refused(session: Session) -> None:
+    session.open(lamp())
+    live = session.live
+    assert live is not None
+    session.handle(m.Knob("control.formulation", 1.0))
+    assert direct(live).formulation == "velocity"
+    session.handle(m.Undo())
+    assert direct(live).formulation == "acceleration"
+    for value in (0.5, 3.0, -1.0):
+        with pytest.raises(InputError, match="allowed: 0 acceleration, 1 velocity, 2 torque"):
+            session.handle(m.Knob("control.formulation", value))
+    moment = live.moment()
+    session.handle(m.Knob("control.compliant", 0.0))
+    live.restore(moment)
+    assert direct(live).compliant
+
+
+def test_the_motion_depends_on_what_is_chosen() -> None:
+    ends = []
+    for value in (0.0, 1.0, 2.0):
+        live = Live(lamp())
+        live.give(m.Knob("control.formulation", value))
+        drag_by(live, "head", (0.1, 0.0, 0.0))
+        steps(live, 300)
+        ends.append(live.world.data.qpos.copy())
+    assert np.abs(ends[1] - ends[0]).max() > 1e-3
+    assert np.abs(ends[2] - ends[0]).max() > 1e-3
+
+
+def test_a_human_has_none_of_these_knobs() -> None:
+    live = Live(load_scene("stand"))
+    assert not any(k.choices for k in live.knobs.infos())
+    with pytest.raises(InputError, match="no knob is called"):
+        live.give(m.Knob("control.formulation", 1.0))

@@ -61,7 +61,7 @@ class Handle:
 
 @dataclass(frozen=True)
 class KnobInfo:
-    """A slider. live: applied at once; otherwise the scene starts again."""
+    """A slider. live: applied at once; otherwise the scene starts again. choices: of one that chooses, by number."""
 
     path: str
     low: float
@@ -69,6 +69,7 @@ class KnobInfo:
     unit: str
     value: float | None
     live: bool
+    choices: tuple[str, ...]
 
 
 @dataclass(frozen=True)

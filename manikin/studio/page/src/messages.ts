@@ -50,7 +50,7 @@ export interface Handle {
   place: Vec3;
 }
 
-// A slider. live: applied at once; otherwise the scene starts again.
+// A slider. live: applied at once; otherwise the scene starts again. choices: of one that chooses, by number.
 export interface KnobInfo {
   path: string;
   low: number;
@@ -58,6 +58,7 @@ export interface KnobInfo {
   unit: string;
   value: number | null;
   live: boolean;
+  choices: string[];
 }
 
 // Where to look from: angles [deg], distance and point looked at [m].
