@@ -48,18 +48,19 @@ def test_the_head_of_a_lamp_is_dragged_down_and_follows(sit: Any) -> None:
         assert desk.gap() < 0.03
         assert desk.body("foot")[2] < 0.05, "it still stands"
         # the reasons name what it stands on, and the drag
-        desk.click("tab-why")
-        desk.until("document.querySelector('[data-testid=\"why-creatures\"]').textContent.includes('foot as standing')")
-        desk.until("document.querySelector('[data-testid=\"why-tasks\"]').textContent.includes('your drag')")
+        desk.page.keyboard.press("w")
+        says = "([id, text]) => document.querySelector(`[data-testid=${id}]`)?.textContent.includes(text)"
+        desk.until(says, ["why-creatures", "foot as standing"])
+        desk.until(says, ["why-tasks", "your drag"])
         desk.release()
         # what is kept small is chosen, and chosen back
         desk.click("tab-knobs")
-        choice = desk.page.locator('[data-testid="knob-control.formulation"]')
-        choice.select_option("velocity")
-        chosen = "v => studio.state.status.undo > 0 === (v === '1') && document.querySelector('[data-testid=\"knob-control.formulation\"]').value === v"
-        desk.until(chosen, "1")
+        choice = '[data-testid="knob-control.formulation"]'
+        desk.page.select_option(choice, label="velocity")
+        chosen = "([at, undo, value]) => studio.state.status.undo === undo && document.querySelector(at).value === value"
+        desk.until(chosen, [choice, 1, "1"])
         desk.click("undo")
-        desk.until(chosen, "0")
+        desk.until(chosen, [choice, 0, "0"])
         assert desk.errors == []
 
 
