@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import mujoco
 
-from manikin.errors import Diverged, InputError, ManikinError, did_you_mean
+from manikin.errors import InputError, ManikinError, RunError, did_you_mean
 from manikin.scenes.scene import load_scene, shipped
 from manikin.studio import messages as m
 from manikin.studio.journal import Past, nearest_frame
@@ -182,7 +182,8 @@ class Session(Stage):
             began = time.thread_time()
             live.step()
             self.step_seconds += time.thread_time() - began
-        except Diverged as error:
+        except RunError as error:
+            # it diverged, or flesh was turned inside out
             self._broken(str(error))
             return
         if self._dragged is not None:

@@ -1,14 +1,18 @@
 """Scenes under direct control in the studio: they run, replay, can be returned to, dragged, and explained."""
 
+import time
 from functools import partial
 
 import numpy as np
 import pytest
 from creatures import lamp, starfish
+from raw_client import Heard
 
 from manikin.controllers.direct import Direct
 from manikin.errors import InputError
+from manikin.physics.inversion import Tetrahedra
 from manikin.scenes.scene import load_scene
+from manikin.studio import campaign
 from manikin.studio import messages as m
 from manikin.studio.drag import DRAG, LEAN, com_of
 from manikin.studio.journal import Journal, Past
@@ -309,3 +313,48 @@ def test_a_human_has_none_of_these_knobs() -> None:
     assert not any(k.choices for k in live.knobs.infos())
     with pytest.raises(InputError, match="no knob is called"):
         live.give(m.Knob("control.formulation", 1.0))
+
+
+def test_flesh_that_is_turned_inside_out_breaks_off_and_is_told(
+    session: Session, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.open(starfish())
+    session.handle(m.Step(10))
+    moment = session.live.moment() if session.live is not None else None
+    with monkeypatch.context() as patch:
+        patch.setattr(Tetrahedra, "least_ratio", lambda *_: (-0.1, "flesh"))
+        session.handle(m.Step(5))
+        assert session.live is not None
+        assert session.live.world.steps == 11
+        assert "turned inside out" in session.diverged
+        assert "reset, or go back" in heard.texts("error")[-1]["message"]
+        # a preview ends there too, and has what came before
+        other = Live(starfish())
+        assert moment is not None
+        other.restore(moment)
+        assert len(look_ahead(other, -1, "held").times) == 1
+    session.handle(m.Reset())
+    session.handle(m.Step(5))
+    assert not session.diverged
+
+
+def test_random_hands_do_not_break_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drags, pushes and knobs of all kinds, as in the bench."""
+    scenes = {"lamp": lamp, "star": starfish}
+    monkeypatch.setattr(campaign, "shipped", lambda: scenes)
+    monkeypatch.setattr("manikin.studio.session.shipped", lambda: scenes)
+    monkeypatch.setattr("manikin.studio.session.load_scene", lambda name: scenes[name]())
+    for name, seconds in (("lamp", 4.0), ("star", 2.0)):
+        figures = campaign.unpaced(name, seconds)
+        assert (figures["unreported"], figures["not_recovered"]) == (0.0, 0.0)
+        assert figures["seconds"] == pytest.approx(seconds, abs=0.11)
+
+
+def test_a_step_of_the_script_shows_in_the_knobs(session: Session, heard: Heard) -> None:
+    scene = lamp('steps = [{ name = "first", formulation = "velocity" }]')
+    session.open(scene)
+    (model,) = heard.texts("model")
+    assert {k["path"]: k["value"] for k in model["knobs"]}["control.formulation"] == 0
+    session.handle(m.Step(2))
+    session._tell(time.perf_counter())
+    assert {k["path"]: k["value"] for k in heard.texts("knobs")[-1]["knobs"]}["control.formulation"] == 1

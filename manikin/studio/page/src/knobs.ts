@@ -139,10 +139,10 @@ export class Knobs {
   }
 }
 
-/** "props.box.mass" reads "box mass". */
+/** "props.box.mass" reads "box mass", "control.compliant" just "compliant". */
 export function plainName(path: string): string {
   const parts = path.split(".");
-  const words = (parts.length > 2 ? parts.slice(1) : parts).join(" ").replaceAll("_", " ");
+  const words = (parts.length > 2 || parts[0] === "control" ? parts.slice(1) : parts).join(" ").replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
