@@ -2,7 +2,9 @@
 
 import time
 from functools import partial
+from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 from creatures import lamp, starfish
@@ -11,10 +13,12 @@ from raw_client import Heard
 from manikin.controllers.direct import Direct
 from manikin.errors import InputError
 from manikin.physics.inversion import Tetrahedra
+from manikin.playback import replay
 from manikin.scenes.scene import load_scene
+from manikin.spatial import quat_from_axis_angle, quat_multiply
 from manikin.studio import campaign
 from manikin.studio import messages as m
-from manikin.studio.drag import DRAG, LEAN, com_of
+from manikin.studio.drag import DRAG, LEAN, WAITING, com_of
 from manikin.studio.journal import Journal, Past
 from manikin.studio.live import Live, run_again
 from manikin.studio.preview import Previewer, look_ahead
@@ -103,20 +107,43 @@ def test_a_moment_keeps_what_the_controller_was_told() -> None:
     assert (direct(live).formulation, direct(live).contradictions) == ("torque", 7)
 
 
-def test_the_same_inputs_give_the_same_take(folder: TakeFolder) -> None:
-    live = Live(lamp(), partial(Journal, path=folder.file("one")))
+@pytest.mark.parametrize(("scene", "bone", "count"), [(lamp, "head", 300), (starfish, "tip_1", 120)])
+def test_a_take_replays_in_plain_mujoco_and_from_its_inputs(folder: TakeFolder, scene: Any, bone: str, count: int) -> None:
+    live = Live(scene(), partial(Journal, path=folder.file("one")))
     steps(live, 33)
-    drag_by(live, "head", (0.1, 0.0, -0.1))
-    steps(live, 201)
+    drag_by(live, bone, (0.05, 0.0, 0.05))
+    steps(live, count // 3 + 1)
     live.give(m.Release())
-    steps(live, 66)
+    live.give(m.Grab(bone, "push"))
+    live.give(m.Drag(tuple((place(live, bone) + [0.0, 0.02, 0.0]).tolist())))
+    steps(live, count - live.world.steps)
     journal = live.run.recorder
     assert isinstance(journal, Journal)
     journal.close(True, "", {})
-    folder.closed("one", journal)
-    again = Live(lamp())
-    run_again(again, Past(folder.known("one")).inputs(), 300)
+    past = Past(folder.known("one"))
+    recording = past.recording()
+    assert (len(recording.ctrl), len(recording.xfrc) > 0) == (count, True)
+    assert replay(recording).difference <= 1e-9
+    again = Live(scene())
+    run_again(again, past.inputs(), count)
     assert np.array_equal(again.world.full_state(), live.world.full_state())
+
+
+def test_a_bone_that_is_held_can_be_turned() -> None:
+    live = Live(lamp())
+    steps(live, 100)
+    head = live.world.body("head")
+    first = live.world.data.xquat[head].copy()
+    goal = drag_by(live, "head", (0.0, 0.0, 0.0))
+    turn = quat_from_axis_angle((0.0, 0.0, 1.0), 0.3)
+    live.give(m.Drag(tuple(goal.tolist()), tuple(turn.tolist())))
+    steps(live, 800)
+    away = np.zeros(3)
+    mujoco.mju_subQuat(away, live.world.data.xquat[head], quat_multiply(turn, first))
+    assert np.linalg.norm(away) < 0.06
+    assert np.linalg.norm(place(live, "head") - goal) < 0.02
+    live.give(m.Release())
+    assert not any(t.active for t in live.run.tasks if t.name in WAITING)
 
 
 def test_a_session_plays_looks_back_and_tries_again(session: Session) -> None:
