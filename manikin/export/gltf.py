@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from manikin import palette
 from manikin.export.shapes import Colour, Surface, body_surfaces, material_name
+from manikin.export.soft import SoftSurface
 from manikin.export.track import Pose, body_track
 from manikin.files import whole_file
 from manikin.recording import Recording
@@ -28,9 +29,9 @@ def save_glb(recording: Recording, path: Path) -> None:
         stream.write(content)
 
 
-def glb_bytes(recording: Recording) -> bytes:
-    """A recording as binary glTF."""
-    return _Builder(recording).build()
+def glb_bytes(recording: Recording, flesh: bool = True) -> bytes:
+    """A recording as binary glTF. flesh: with the soft surfaces; who draws them otherwise leaves them out."""
+    return _Builder(recording, flesh).build()
 
 
 def _points(p: Array) -> Array:
@@ -45,6 +46,7 @@ def _quats(q: Array) -> Array:
 @dataclass
 class _Builder:
     recording: Recording
+    flesh: bool = True
     blob: bytearray = field(default_factory=bytearray)
     gltf: gl.GLTF2 = field(default_factory=gl.GLTF2)
     materials: dict[Colour, int] = field(default_factory=dict)
@@ -53,19 +55,20 @@ class _Builder:
     def build(self) -> bytes:
         recording, g = self.recording, self.gltf
         self.track = body_track(recording)
+        soft = self.track.soft if self.flesh else []
         name = str(recording.meta.get("name", "manikin"))
         g.asset = gl.Asset(version="2.0", generator="Manikin")
         g.scenes, g.scene = [gl.Scene(name=name, nodes=[])], 0
         g.animations = [gl.Animation(name=name, channels=[], samplers=[])]
 
         nodes: dict[int, int] = {}
-        self._add_flesh_root()
+        self._add_flesh_root(soft)
         for body in range(1, self.track.model.nbody):
             nodes[body] = self._body_node(body, nodes)
         for root, bodies in self.track.characters.items():
             self._add_skin(root, bodies, nodes)
-        if self.track.soft:
-            self._add_flesh(nodes)
+        if soft:
+            self._add_flesh(soft, nodes)
         for body in self.track.props():
             self._add_rigid(body, nodes)
         if not g.animations[0].channels:
@@ -141,15 +144,15 @@ class _Builder:
         g.nodes.append(gl.Node(name=f"{root}_figure", mesh=len(g.meshes) - 1, skin=len(g.skins) - 1))
         g.scenes[0].nodes.append(len(g.nodes) - 1)
 
-    def _add_flesh_root(self) -> None:
+    def _add_flesh_root(self, soft: list[SoftSurface]) -> None:
         """The node that all nodes of flesh hang on: the joints of a skin must have a root in common."""
-        self.free_nodes = self.track.free_nodes()
-        if self.track.soft:
+        self.free_nodes = self.track.free_nodes() if soft else {}
+        if soft:
             self.gltf.nodes.append(gl.Node(name="flesh"))
             self.flesh_root = len(self.gltf.nodes) - 1
             self.gltf.scenes[0].nodes.append(self.flesh_root)
 
-    def _add_flesh(self, nodes: dict[int, int]) -> None:
+    def _add_flesh(self, surfaces: list[SoftSurface], nodes: dict[int, int]) -> None:
         """Soft surfaces as a skin over the nodes of the flesh: barycentric weights are just what linear blending does.
 
         Joints only move: a free node is a body's own, a node fixed to a bone gets one beside it that does not turn.
@@ -168,7 +171,7 @@ class _Builder:
             if np.ptp(way, axis=0).max() > 1e-9:
                 self._animate(joints[-1], "translation", _points(way))
         primitives = []
-        for soft in self.track.soft:
+        for soft in surfaces:
             weights = soft.weights.astype("<f4")
             weights /= weights.sum(axis=1, keepdims=True, dtype=np.float32)
             follows = np.where(weights > 0, soft.nodes, 0).astype("<u2")

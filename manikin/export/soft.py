@@ -29,9 +29,13 @@ class SoftSurface:
     nodes: Ints  # (n, 4) among the model's flex vertices
     weights: Array  # (n, 4), none negative, sums are 1
 
+    def places(self, nodes: Array) -> Array:
+        """Vertices (n, 3) when the flex vertices are at `nodes` (nflexvert, 3)."""
+        return np.einsum("vk,vki->vi", self.weights, nodes[self.nodes])
+
     def at(self, places: Array) -> Surface:
         """The surface when the flex vertices are at `places` (nflexvert, 3)."""
-        vertices = np.einsum("vk,vki->vi", self.weights, places[self.nodes])
+        vertices = self.places(places)
         return Surface(vertices, vertex_normals(vertices, self.rest.faces.astype(np.int32)), self.rest.faces)
 
 

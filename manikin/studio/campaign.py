@@ -47,7 +47,8 @@ class Monkey:
             return [m.Release()]
         if self.knobs and rng.random() < 0.05:
             knob = self.knobs[int(rng.integers(len(self.knobs)))]
-            return [m.Knob(knob["path"], float(rng.uniform(knob["low"], knob["high"]))), self._drag()]
+            value = rng.integers(len(knob["choices"])) if knob["choices"] else rng.uniform(knob["low"], knob["high"])
+            return [m.Knob(knob["path"], float(value)), self._drag()]
         return [self._drag()]
 
     def _drag(self) -> m.Drag:
@@ -102,7 +103,7 @@ def unpaced(scene: str, seconds: float) -> Figures:
                 memory = memory_mb()
             if session.diverged:
                 diverged += 1
-                unreported += not any("diverged" in text for text in said)
+                unreported += not any("; reset" in text for text in said)
                 said.clear()
                 session.handle(m.Reset())
                 session._step()

@@ -13,8 +13,8 @@ from manikin.errors import InputError, did_you_mean
 from manikin.loop import Run
 from manikin.physics.world import World
 from manikin.spatial import quat_multiply
+from manikin.studio.cast import Cast
 from manikin.studio.messages import Grab, Mode
-from manikin.studio.soft import carriers, flex_name
 from manikin.tasks.goals import Aim, Fixed, Goal
 from manikin.tasks.laws import Hold, Stabilize
 from manikin.tasks.measures import CentreOfMass, Orientation, Points
@@ -27,11 +27,18 @@ DRAG, TURN, LEAN = "studio_drag", "studio_turn", "studio_lean"
 WAITING = (DRAG, TURN, LEAN)
 # how hard a body part, and the centre of mass, may be pulled along [N], beside what carries their weight
 PART_FORCE, LEAN_FORCE = 300.0, 400.0
+# of creatures under direct control, pins come first and drags second (Kim & Pollard 2011, section 5.3)
+SECOND = 1
 
 
-def waiting_tasks() -> list[Task]:
-    """The tasks that a run in the studio has beside its own."""
+def waiting_tasks(direct: bool = False) -> list[Task]:
+    """The tasks that a run in the studio has beside its own. direct: for characters that are only dragged.
+
+    Those are limited by the torques of their joints, not by a force.
+    """
     nobody = Points(np.array([1]), np.zeros((1, 3)))
+    if direct:
+        return [Task(name, nobody, _quick_law(), SECOND, active=False) for name in WAITING]
     return [
         Task(DRAG, nobody, _part_law(), 0, max_force=PART_FORCE, active=False),
         Task(TURN, nobody, Stabilize(1.5, 0.05, 0.8), 1, active=False),
@@ -41,6 +48,16 @@ def waiting_tasks() -> list[Task]:
 
 def _part_law() -> Stabilize:
     return Stabilize(1.5, 0.03, 0.2)
+
+
+def _quick_law() -> Stabilize:
+    """For small, strong things that shall jump when they are thrown up."""
+    return Stabilize(3.0, 0.02, 0.5)
+
+
+def _fresh(task: Task, law: Stabilize) -> Stabilize:
+    """The law with which a waiting task begins again."""
+    return law if task.max_force is not None else _quick_law()
 
 
 @dataclass(frozen=True)
@@ -84,47 +101,6 @@ class Grip:
     before: Goal | Array | None = None  # the goal, or the place of a law that holds, to go back to
 
 
-@dataclass
-class Cast:
-    """Who and what there is: bodies of characters by root, feet (sites), movable props with their bodies."""
-
-    characters: dict[str, list[int]]
-    feet: list[int]
-    props: dict[str, list[int]]
-
-    def of(self, body: int) -> tuple[str, str]:
-        """("character" | "prop" | "world", its owner)."""
-        for root, bodies in self.characters.items():
-            if body in bodies:
-                return "character", root
-        for prop, bodies in self.props.items():
-            if body in bodies:
-                return "prop", prop
-        return "world", ""
-
-
-def find_cast(world: World, meta: dict[str, object]) -> Cast:
-    """From what a recording says of itself."""
-    characters, feet, props = meta["characters"], meta["feet"], meta["props"]
-    assert isinstance(characters, dict)
-    assert isinstance(feet, list)
-    assert isinstance(props, list)
-    model = world.model
-    # all bodies of a tree that hangs together, the root first
-    trees = {p: np.flatnonzero(model.body_rootid == model.body_rootid[world.body(p)]).tolist() for p in props}
-    movable = {p: tree for p, tree in trees.items() if model.body_weldid[world.body(p)] != 0}
-    own = {root: [world.body(b) for b in bodies] for root, bodies in characters.items()}
-    known = {b for bodies in (*own.values(), *trees.values()) for b in bodies}
-    return Cast(own, [world.site(f) for f in feet], movable | _soft_props(world, known))
-
-
-def _soft_props(world: World, known: set[int]) -> dict[str, list[int]]:
-    """Flexes on movable bodies of their own are props too, called like the flex."""
-    model = world.model
-    carried = {flex_name(model, f): sorted({*carriers(model, f).tolist()}) for f in range(model.nflex)}
-    return {n: own for n, own in carried.items() if not known & {*own} and all(model.body_weldid[b] != 0 for b in own)}
-
-
 # --- markers and handles
 
 
@@ -165,13 +141,14 @@ def grab(run: Run, cast: Cast, message: Grab) -> Grip:
     if message.mode == "com":
         return _grab_com(run, cast, message)
     world = run.world
-    body, point = world.body(message.target), np.array(message.point)
+    target, point = cast.hold(world, message.target, np.array(message.point))
+    body = world.body(target)
     part_of, _ = cast.of(body)
     allowed = modes_of(cast, body)
     if message.mode not in allowed:
         raise InputError(f"grab.mode: '{message.target}' cannot be grabbed by '{message.mode}'{did_you_mean('', allowed)}")
     place = world.data.xpos[body] + world.data.xmat[body].reshape(3, 3) @ point
-    grip = Grip(message.target, message.mode, body, point, place, start=world.data.xquat[body].copy())
+    grip = Grip(target, message.mode, body, point, place, start=world.data.xquat[body].copy())
     if message.mode == "task" and part_of == "character":
         _grab_part(run, cast, grip)
     return grip
@@ -200,11 +177,14 @@ def _grab_part(run: Run, cast: Cast, grip: Grip) -> None:
         return
     task = by_name(run, DRAG)
     task.measure = Points(np.array([grip.body]), grip.point[None])
-    task.law = _part_law()
-    # whoever holds the trunk holds all that hangs on it
-    task.max_force = PART_FORCE + _weight(run.world, cast, grip.body)
+    task.law = _fresh(task, _part_law())
     task.aim_at(Fixed(grip.goal.copy()))
     grip.task = DRAG
+    if task.max_force is None:
+        # under direct control priorities alone decide who gives way
+        return
+    # whoever holds the trunk holds all that hangs on it
+    task.max_force = PART_FORCE + _weight(run.world, cast, grip.body)
     _, root = cast.of(grip.body)
     mine = cast.characters[root]
     grip.rivals = tuple(
@@ -244,7 +224,7 @@ def _grab_com(run: Run, cast: Cast, message: Grab) -> Grip:
     masses[bodies] = world.model.body_mass[bodies]
     task = by_name(run, LEAN)
     task.measure = CentreOfMass(masses, np.zeros_like(masses), (0, 1, 2))
-    task.law = Stabilize(1.0, 0.05, 0.1)
+    task.law = _fresh(task, Stabilize(1.0, 0.05, 0.1))
     task.aim_at(Fixed(grip.goal.copy()))
     grip.task = LEAN
     return grip

@@ -1,18 +1,22 @@
 """Knobs: which keys of a scene can be turned while it runs, and how. The others start the scene again.
 
-A change of the model is recorded number by number (`changes`), so that plain MuJoCo can follow it.
+A change of the model is recorded number by number (`changes`), so that plain MuJoCo can follow it. Scenes under direct control
+have knobs of their own: what the controller keeps small, contact joints, compliance. They are choices, and go by number.
 """
 
 from dataclasses import replace
+from typing import get_args
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin.controllers.direct import Direct, Formulation
 from manikin.errors import InputError, did_you_mean
 from manikin.loop import Run
 from manikin.scenes.scene import Scene, value_at
-from manikin.studio.drag import Cast, Dragged
+from manikin.studio.cast import Cast
+from manikin.studio.drag import Dragged
 from manikin.studio.messages import KnobInfo
 from manikin.tasks.goals import Braced, Goal
 from manikin.tasks.measures import CentreOfMass
@@ -20,6 +24,12 @@ from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
 _LAW_KEYS = ("frequency", "smoothing")
+# settings of a Direct controller: values by number, and how they are called
+_DIRECT: dict[str, tuple[tuple[str | bool, ...], tuple[str, ...]]] = {
+    "control.formulation": (get_args(Formulation), get_args(Formulation)),
+    "control.contact_joints": ((False, True), ("off", "on")),
+    "control.compliant": ((False, True), ("off", "on")),
+}
 
 
 class KnobBox:
@@ -28,30 +38,60 @@ class KnobBox:
     def __init__(self, scene: Scene, run: Run, cast: Cast) -> None:
         self.scene, self.run, self.cast = scene, run, cast
         self.turned: dict[str, float] = {}
+        self.direct = run.controller if isinstance(run.controller, Direct) else None
+        self.choices = {} if self.direct is None else _DIRECT
         model = run.world.model
         self._mass, self._inertia = model.body_mass.copy(), model.body_inertia.copy()
 
     def infos(self) -> tuple[KnobInfo, ...]:
-        """Every knob that the scene declares."""
-        return tuple(
-            KnobInfo(path, low, high, unit, self.value(path), self.is_live(path))
+        """Every knob that the scene declares, and what can be chosen under direct control."""
+        sliders = tuple(
+            KnobInfo(path, low, high, unit, self.value(path), self.is_live(path), ())
             for path, (low, high, unit) in self.scene.knobs.items()
+        )
+        return sliders + tuple(
+            KnobInfo(path, 0.0, len(names) - 1.0, "", self.value(path), True, names)
+            for path, (_, names) in self.choices.items()
         )
 
     def value(self, path: str) -> float | None:
         """Where a knob is now."""
-        return self.turned[path] if path in self.turned else _number(self.scene, path)
+        if path in self.choices:
+            # a step of the script may have chosen too
+            return float(self.choices[path][0].index(getattr(self.direct, _key(path))))
+        return self.turned[path] if path in self.turned else self._given(path)
+
+    def _given(self, path: str) -> float | None:
+        """Where the scene has it."""
+        if path in self.choices:
+            return float(self.choices[path][0].index(value_at(self.scene, path)))
+        return _number(self.scene, path)
+
+    def changes(self) -> dict[str, object]:
+        """{path: value} as a scene file would have it, of what was turned."""
+        out: dict[str, object] = {}
+        for path, value in self.turned.items():
+            out[path] = self.choices[path][0][int(value)] if path in self.choices else value
+        return out
 
     def check(self, path: str, value: float) -> None:
         """A declared knob, within its ends."""
+        if path in self.choices:
+            names = self.choices[path][1]
+            if value not in range(len(names)):
+                told = ", ".join(f"{k} {name}" for k, name in enumerate(names))
+                raise InputError(f"knob.value: '{path}' given {value:g} (allowed: {told})")
+            return
         if path not in self.scene.knobs:
-            raise InputError(f"knob.path: no knob is called '{path}'{did_you_mean(path, self.scene.knobs)}")
+            raise InputError(f"knob.path: no knob is called '{path}'{did_you_mean(path, [*self.scene.knobs, *self.choices])}")
         low, high, unit = self.scene.knobs[path]
         if not low <= value <= high:
             raise InputError(f"knob.value: '{path}' given {value:g} (allowed: {low:g} to {high:g} {unit})")
 
     def is_live(self, path: str) -> bool:
         """Whether it can be turned while the scene runs."""
+        if path in self.choices:
+            return True
         table, _, rest = path.partition(".")
         name, _, key = rest.rpartition(".")
         if table == "props":
@@ -66,7 +106,7 @@ class KnobBox:
     def turn_to(self, turned: dict[str, float]) -> None:
         """All live knobs to where they were at another moment."""
         for path in {*self.turned, *turned}:
-            value = turned[path] if path in turned else _number(self.scene, path)
+            value = turned[path] if path in turned else self._given(path)
             if value is not None and value != self.value(path):
                 self.turn(path, value)
         self.turned = dict(turned)
@@ -77,7 +117,9 @@ class KnobBox:
             raise InputError(f"knob.path: '{path}' cannot be turned while the scene runs")
         table, _, rest = path.partition(".")
         name, _, key = rest.rpartition(".")
-        if table == "props":
+        if path in self.choices:
+            setattr(self.direct, key, self.choices[path][0][int(value)])
+        elif table == "props":
             self._weigh(name, value / float(_number(self.scene, path) or 1.0))
         else:
             task = self._task(name)
@@ -127,6 +169,10 @@ def _braced(goal: Goal | None, measure: CentreOfMass) -> Goal | None:
         return goal
     load = measure.carried[goal.body]
     return replace(goal, fraction=float(load / (measure.masses.sum() + load)))
+
+
+def _key(path: str) -> str:
+    return path.rpartition(".")[2]
 
 
 def _number(scene: Scene, path: str) -> float | None:

@@ -16,17 +16,19 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from manikin.controllers.prioritized import Prioritized, Solution
+from manikin.controllers.direct import Direct
 from manikin.errors import InputError, did_you_mean
-from manikin.physics.world import INTEGRATION, Control, Push, World
+from manikin.physics.world import INTEGRATION, Push, TaskReport, World
 from manikin.recording import Recorder
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import Scene, parse_scene
 from manikin.scenes.scripts import Steps, why_stuck
 from manikin.studio import drag, pulls
+from manikin.studio.cast import find_cast
 from manikin.studio.knobs import KnobBox
 from manikin.studio.messages import Assist, Drag, Grab, Knob, Release, parse
-from manikin.studio.soft import Shells, Surfaces
+from manikin.studio.minds import Memory, recall, remember, watch
+from manikin.studio.soft import Fine, Surfaces
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
@@ -52,18 +54,6 @@ class Over:
         self.failed = self.failed or f"{hand} lost its grip at {world.time:.2f} s"
 
 
-class Watched:
-    """A controller whose last solution can be looked at."""
-
-    def __init__(self, controller: Prioritized) -> None:
-        self.controller = controller
-        self.solution: Solution | None = None
-
-    def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control:
-        self.solution = self.controller.solve(world, tasks, dt)
-        return Control(self.solution.ctrl, None, self.solution.report)
-
-
 @dataclass(frozen=True)
 class Moment:
     """Between two steps. before: the state before the last step; ctrl, wrench (nbody, 6), eq_active, eq_data: of that step."""
@@ -84,6 +74,7 @@ class Moment:
     grip: drag.Grip | None
     assist: float
     impulse: float
+    memory: Memory
 
 
 _LAW_SHARED = ("source", "leaders")  # never change, and every process has its own
@@ -134,20 +125,19 @@ class Live:
     helped: Array = field(default_factory=lambda: np.zeros(3), init=False)
 
     def __post_init__(self) -> None:
-        run = build_run(self.scene, True, drag.waiting_tasks(), self.make or Recorder)
+        run = build_run(self.scene, True, drag.waiting_tasks(self.scene.controller == "direct"), self.make or Recorder)
         assert run.recorder is not None
         self.meta = run.recorder.meta
         if self.make is None:
             run.recorder = None
-        assert isinstance(run.controller, Prioritized)
-        self.watched = Watched(run.controller)
-        run.controller = self.watched
+        self.mind = watch(run)
         self.run = run
         self.bodies = run.world.names(mujoco.mjtObj.mjOBJ_BODY)
         self._script = run.script
-        self.cast = drag.find_cast(run.world, self.meta)
+        skeletons = self.mind.skeletons if isinstance(self.mind, Direct) else ()
+        self.cast = find_cast(run.world, self.meta, skeletons)
         run.pullers = (*run.pullers, _Hand(self), *(_Helper(self, root) for root in self.cast.characters))
-        self.surfaces: Surfaces = Shells(run.world.model)
+        self.surfaces: Surfaces = Fine(run.world.model, self.cast.flesh)
         self.knobs = KnobBox(self.scene, run, self.cast)
         self._before = run.world.full_state()
 
@@ -236,6 +226,11 @@ class Live:
         assert isinstance(script, Steps)
         return script.finished, "" if script.finished else why_stuck(self.world, self.run.tasks, script)
 
+    def told(self) -> dict[str, TaskReport]:
+        """How each task fared in the last step; nothing before the first."""
+        control = self.run._control
+        return {} if control is None else control.report()
+
     def facts(self) -> dict[str, Any]:
         """What the report shall say; the help that was given is part of it."""
         return {**self.run.script.facts, **({"assist_impulse": self.impulse} if self.impulse else {})}
@@ -252,7 +247,7 @@ class Live:
             world.steps, before, data.ctrl.copy(), data.xfrc_applied.copy(), data.eq_active.copy(), world.model.eq_data.copy(),
             dynamics.load.copy(), dynamics.external.copy(), run._pushed, [_task_state(t) for t in run.tasks], state,
             copy.deepcopy(script) if isinstance(script, Over) else None, dict(self.knobs.turned), copy.deepcopy(self.grip),
-            self.assist, self.impulse,
+            self.assist, self.impulse, remember(run, self.mind),
         )  # fmt: skip
 
     def restore(self, moment: Moment) -> None:
@@ -268,12 +263,12 @@ class Live:
             world.refresh()
             data.ctrl[:], data.xfrc_applied[:] = moment.ctrl, moment.wrench
             mujoco.mj_step2(model, data)
-            run._control = Control(moment.ctrl.copy())
         else:
             # kinematics for whoever grabs now; the state as it was, warm start included
             world.forward()
             mujoco.mj_setState(model, data, moment.before, INTEGRATION)
             data.eq_active[:] = moment.eq_active
+        recall(run, self.mind, moment.memory, moment.ctrl if moment.steps else None)
         world.switched.clear()
         world.find_held()
         dynamics = world.dynamics()

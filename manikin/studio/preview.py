@@ -19,7 +19,7 @@ from typing import IO, Any
 import mujoco
 import numpy as np
 
-from manikin.errors import Diverged, InputError
+from manikin.errors import InputError, RunError
 from manikin.scenes.build import scene_text
 from manikin.scenes.scene import Scene, parse_text
 from manikin.studio.live import Live, Moment
@@ -172,7 +172,7 @@ def look_ahead(live: Live, choice: int, label: str, seconds: float = AHEAD) -> P
     ghosts: list[GhostPose] = []
     marks = {round(g / dt): g for g in GHOSTS}
     dots = {round(k / POINTS / dt) for k in range(round(seconds * POINTS) + 1)}
-    with contextlib.suppress(Diverged):
+    with contextlib.suppress(RunError):
         for k in range(round(seconds / dt) + 1):
             if k in dots:
                 times.append(live.time - start)

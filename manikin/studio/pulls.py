@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from manikin.loop import Run
 from manikin.physics.world import Push, World
 from manikin.spatial import quat_conjugate, quat_multiply
-from manikin.studio.drag import Cast, Grip, by_name, com_of
+from manikin.studio.cast import Cast
+from manikin.studio.drag import Grip, by_name, com_of
 from manikin.tasks.measures import CentreOfMass
 
 Array = NDArray[np.float64]

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import mujoco
 
-from manikin.errors import Diverged, InputError, ManikinError, did_you_mean
+from manikin.errors import InputError, ManikinError, RunError, did_you_mean
 from manikin.scenes.scene import load_scene, shipped
 from manikin.studio import messages as m
 from manikin.studio.journal import Past, nearest_frame
@@ -71,6 +71,7 @@ class Session(Stage):
         self._due = dict.fromkeys(("frame", "status", "input", "why"), 0.0)
         self._clock = (0.0, 0.0)  # real and simulated time from which steps are paced
         self._rate: collections.deque[tuple[float, float]] = collections.deque(maxlen=64)
+        self._chosen: tuple[m.KnobInfo, ...] = ()  # the knobs as they were last told
         self.audience = True  # whether anyone listens
         # processor time of all steps [s]
         self.step_seconds = 0.0
@@ -181,7 +182,8 @@ class Session(Stage):
             began = time.thread_time()
             live.step()
             self.step_seconds += time.thread_time() - began
-        except Diverged as error:
+        except RunError as error:
+            # it diverged, or flesh was turned inside out
             self._broken(str(error))
             return
         if self._dragged is not None:
@@ -299,12 +301,21 @@ class Session(Stage):
         self._send_preview()
         if self._is_due("status", now, STATUS):
             self._say(self.status())
+            self._tell_chosen()
         if self.live.grip is not None and self._is_due("input", now, INPUT):
             self._say(input_message(self.live, True, self._stamp))
         # it explains the present, not what is looked at
         present = not self.diverged and self.past is None and self.shown is None
         if self.why is not None and present and self._is_due("why", now, WHY):
             self._say(self.why.report())
+
+    def _tell_chosen(self) -> None:
+        """A step of the script may turn what a knob turns too."""
+        assert self.live is not None
+        knobs = self.live.knobs
+        if knobs.choices and (chosen := knobs.infos()) != self._chosen:
+            self._chosen = chosen
+            self._say(m.Knobs(chosen))
 
     def _is_due(self, what: str, now: float, every: float) -> bool:
         if now < self._due[what]:

@@ -1,10 +1,10 @@
 """Soft things: surfaces whose vertices move on their own, told to the page with every frame.
 
 A surface says for each vertex which body a press there takes hold of. `Shells` shows what MuJoCo itself would draw of a
-model's flexes; a finer surface that rides on them is another `Surfaces`.
+model's flexes; `Fine` shows the skins that ride on flesh in their place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin.export.soft import soft_surfaces
 from manikin.palette import Colour
 
 # MuJoCo draws the groups below this one
@@ -47,8 +48,9 @@ def flat(vertices: NDArray[np.float32]) -> tuple[float, ...]:
 class Shells:
     """The outside of every flex that MuJoCo would draw."""
 
-    def __init__(self, model: mujoco.MjModel) -> None:
+    def __init__(self, model: mujoco.MjModel, hidden: Sequence[str] = ()) -> None:
         shown = [f for f in range(model.nflex) if model.flex_group[f] < SHOWN_GROUPS and model.flex_rgba[f, 3] > 0]
+        shown = [f for f in shown if flex_name(model, f) not in hidden]
         found = [_shell(model, f) for f in shown]
         self._meshes = [mesh for mesh, _ in found]
         self._rows = [rows for _, rows in found]
@@ -58,6 +60,26 @@ class Shells:
 
     def vertices(self, data: mujoco.MjData) -> list[NDArray[np.float32]]:
         return [data.flexvert_xpos[rows].astype(np.float32) for rows in self._rows]
+
+
+class Fine:
+    """The skins of all flesh as they are, and the shells of what has none. holds: {node: the bone that a press takes}."""
+
+    def __init__(self, model: mujoco.MjModel, holds: Mapping[int, int]) -> None:
+        self._skins = soft_surfaces(model)
+        self._shells = Shells(model, [skin.name.rpartition("_")[0] for skin in self._skins])
+        owner = np.array([holds.get(body, body) for body in range(model.nbody)], np.int32)
+        self._meshes = []
+        for skin in self._skins:
+            nearest = np.take_along_axis(skin.nodes, skin.weights.argmax(axis=1)[:, None], axis=1)[:, 0]
+            bodies = owner[model.flex_vertbodyid[nearest]]
+            self._meshes.append(Surface(skin.name, skin.rest.faces.astype(np.int32), bodies, skin.colour[:3]))
+
+    def meshes(self) -> Sequence[Surface]:
+        return [*self._meshes, *self._shells.meshes()]
+
+    def vertices(self, data: mujoco.MjData) -> list[NDArray[np.float32]]:
+        return [*(skin.places(data.flexvert_xpos).astype(np.float32) for skin in self._skins), *self._shells.vertices(data)]
 
 
 def _shell(model: mujoco.MjModel, flex: int) -> tuple[Surface, NDArray[np.int32]]:

@@ -91,7 +91,8 @@ class Stage:
         if past is None:
             self.folder.note(take, created=time.time())
         if changed:
-            self.glb = glb_bytes(_still(live))
+            # deforming surfaces come with the frames
+            self.glb = glb_bytes(_still(live), flesh=False)
         self._viewer = None
         self.why = Explainer(live) if explaining else None
         self.preview.forget()
@@ -101,8 +102,8 @@ class Stage:
     def _present_scene(self) -> Scene:
         """The scene with its live knobs where they are."""
         assert self.live is not None
-        turned = self.live.knobs.turned
-        return with_values(self.live.scene, dict(turned)) if turned else self.live.scene
+        turned = self.live.knobs.changes()
+        return with_values(self.live.scene, turned) if turned else self.live.scene
 
     def _journal(self) -> Journal | None:
         recorder: Recorder | None = None if self.live is None else self.live.run.recorder

@@ -52,8 +52,8 @@ def input_message(live: Live, held: bool, stamp: float) -> m.Input:
     assert live.grip is not None
     grip, world = live.grip, live.world
     newtons = float(np.linalg.norm(live.force))
-    if grip.task and live.watched.solution is not None:
-        told = live.watched.solution.report()
+    told = live.told()
+    if grip.task and told:
         newtons = told[grip.task].force if grip.task in told else 0.0
     limit = pulls.force_limit(world, live.cast, grip, live.run)
     return m.Input(

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
 from manikin.characters.human import human
-from manikin.physics.contacts import contact_forces
+from manikin.controllers.direct import Direct
+from manikin.physics.contacts import contact_bodies, contact_forces
+from manikin.physics.skeleton import UPWARD
 from manikin.studio.drag import com_of
 from manikin.studio.live import Live
-from manikin.studio.messages import Balance, ContactWhy, JointWhy, TaskWhy, Vec3, WhyReport
+from manikin.studio.messages import Balance, ContactWhy, CreatureWhy, JointWhy, TaskWhy, Vec3, WhyReport
 from manikin.tasks.measures import CentreOfMass, Momentum, Points
 from manikin.tasks.task import Task
 
@@ -40,6 +42,8 @@ class Explainer:
         self._next: list[str] = []
         self.soles = {}
         for prefix, spec in live.scene.cast().items():
+            if spec.model != "human":
+                continue
             figure = human(spec.height, spec.mass, spec.sex, spec.feet, spec.strength, spec.locked, prefix, skin=False)
             self.soles[figure.root] = [(self.world.body(body), np.array(point)) for body, point in figure.soles]
 
@@ -47,7 +51,7 @@ class Explainer:
         """As things are now: in the last step, and in the pose that is shown."""
         return WhyReport(
             self.live.time, self._tasks(), self._joints(), tuple(self._balance(r) for r in self.live.cast.characters),
-            tuple(self._contacts()),
+            tuple(self._contacts()), self._creatures(),
         )  # fmt: skip
 
     def _follow(self) -> None:
@@ -62,17 +66,20 @@ class Explainer:
         dynamics.refresh()
 
     def _tasks(self) -> tuple[TaskWhy, ...]:
-        live, solution = self.live, self.live.watched.solution
+        live, mind = self.live, self.live.mind
         # what the controller has solved in the last step; before the first, nothing
+        solution = None if isinstance(mind, Direct) else mind.solution
         missed, told = ({}, {}) if solution is None else (solution.missed(), solution.report())
         rivals = self._rivals(missed)
         out = []
         for task in sorted(live.run.tasks, key=lambda t: (not t.active, t.priority)):
             error = task.error if np.isfinite(task.error) else None
             force = told[task.name].force if task.name in told else 0.0
+            # direct control knows no limits of force, only of torque
+            limit = None if isinstance(mind, Direct) else task.max_force
             out.append(
                 TaskWhy(
-                    task.name, task.priority, error, _unit(task), _finite(force), task.max_force, task.active,
+                    task.name, task.priority, error, _unit(task), _finite(force), limit, task.active,
                     task.active and task.at_limit, _finite(missed.get(task.name, 0.0)), rivals.get(task.name),
                 )
             )  # fmt: skip
@@ -98,9 +105,10 @@ class Explainer:
     def _try_without(self, rival: str, tasks: list[Task], losers: dict[str, int]) -> None:
         """Solve once more, without one task, and note what those below it would then miss."""
         live = self.live
+        assert not isinstance(live.mind, Direct)
         self._follow()
         others = copy.deepcopy([t for t in tasks if t.name != rival])
-        left = live.watched.controller.solve(self.world, others, live.run.every * live.world.timestep).missed()
+        left = live.mind.controller.solve(self.world, others, live.run.every * live.world.timestep).missed()
         priority = next(t.priority for t in tasks if t.name == rival)
         for name in losers:
             if losers[name] > priority:
@@ -110,13 +118,29 @@ class Explainer:
         world = self.live.world
         low, high = world.torque_limits
         names = world.names(mujoco.mjtObj.mjOBJ_ACTUATOR)
+        torques = world.data.ctrl
+        if isinstance(mind := self.live.mind, Direct):
+            # servos take speeds: what they were meant to pull with is in the decision
+            torques = np.zeros(len(names))
+            for skeleton, decision in zip(mind.skeletons, mind.last):
+                torques[skeleton.actuators] = decision.torque
         out = []
         for k, name in enumerate(names):
-            torque = float(world.data.ctrl[k])
+            torque = float(torques[k])
             limit = float(high[k] if torque >= 0 else -low[k])
             share = abs(torque) / limit if 0 < limit < np.inf else 0.0
             out.append(JointWhy(name, _finite(torque), _bound(low[k]), _bound(high[k]), _finite(share)))
         return tuple(out)
+
+    def _creatures(self) -> tuple[CreatureWhy, ...]:
+        """What a Direct controller says of each of its characters."""
+        mind, names = self.live.mind, self.live.bodies
+        if not isinstance(mind, Direct):
+            return ()
+        return tuple(
+            CreatureWhy(root, names[d.answer.bone] if d.answer.bone >= 0 else "", bool(d.slack.any()), mind.contradictions)
+            for root, d in zip(self.live.cast.characters, mind.last)
+        )
 
     def _balance(self, root: str) -> Balance:
         com = com_of(self.live.world, self.live.cast.characters[root])
@@ -124,15 +148,27 @@ class Explainer:
         return Balance(root, vec(com), tuple((float(x), float(y)) for x, y in hull), _margin(hull, com[:2]))
 
     def _pressing(self, root: str) -> Array:
-        """Points (n, 2) of the soles that are on the ground."""
+        """Points (n, 2) of the soles that are on the ground; of who has none, of all that it rests on."""
+        if root not in self.soles:
+            return self._resting(root)
         data = self.live.world.data
         places = np.array([data.xpos[b] + data.xmat[b].reshape(3, 3) @ point for b, point in self.soles[root]])
         return np.asarray(places[places[:, 2] < GROUNDED][:, :2])
 
+    def _resting(self, root: str) -> Array:
+        """Points (n, 2) at which something else bears the character from below."""
+        model, data, cast = self.live.world.model, self.live.world.data, self.live.cast
+        mine = np.array([cast.of(b)[1] == root for b in range(model.nbody)])
+        pairs = mine[contact_bodies(model, data)]
+        # the normal points at the second body
+        up = np.where(pairs[:, 1], 1.0, -1.0) * data.contact.frame[:, 2]
+        bears = (pairs.sum(axis=1) == 1) & (up > UPWARD) & (np.linalg.norm(contact_forces(model, data), axis=1) > 0)
+        return np.asarray(data.contact.pos[bears][:, :2])
+
     def _contacts(self) -> list[ContactWhy]:
         model, data, names = self.live.world.model, self.live.world.data, self.live.bodies
         force, contact = contact_forces(model, data), data.contact
-        bodies = model.geom_bodyid[contact.geom]
+        bodies = contact_bodies(model, data)
         return [
             ContactWhy(
                 names[bodies[k, 0]] or "world", names[bodies[k, 1]] or "world", vec(contact.pos[k]), vec(force[k]),

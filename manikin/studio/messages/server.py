@@ -61,7 +61,7 @@ class Handle:
 
 @dataclass(frozen=True)
 class KnobInfo:
-    """A slider. live: applied at once; otherwise the scene starts again."""
+    """A slider. live: applied at once; otherwise the scene starts again. choices: of one that chooses, by number."""
 
     path: str
     low: float
@@ -69,6 +69,7 @@ class KnobInfo:
     unit: str
     value: float | None
     live: bool
+    choices: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,19 @@ class ContactWhy:
     force: Vec3
     normal: Vec3
     friction: float
+
+
+@dataclass(frozen=True)
+class CreatureWhy:
+    """A character under direct control. stands: the bone that bears it, "" in flight or where control does not count on any.
+
+    contradicted: its limits could not all be kept in the last update; contradictions: how often that was so, in all updates.
+    """
+
+    character: str
+    stands: str
+    contradicted: bool
+    contradictions: int
 
 
 @dataclass(frozen=True)
@@ -245,6 +259,7 @@ class WhyReport:
     joints: tuple[JointWhy, ...]
     balance: tuple[Balance, ...]
     contacts: tuple[ContactWhy, ...]
+    creatures: tuple[CreatureWhy, ...]
 
 
 @dataclass(frozen=True)
@@ -315,6 +330,6 @@ class Error:
 ServerMessage = Model | Status | WhyReport | Input | PreviewPaths | Takes | Knobs | Notice | Error
 SERVER: dict[str, type] = {c.kind: c for c in get_args(ServerMessage)}
 PARTS = (
-    BodyInfo, MeshInfo, Marker, Handle, KnobInfo, CameraInfo, TaskWhy, JointWhy, Balance, ContactWhy, PathLine, GhostPose,
-    TakeInfo, Tick,
+    BodyInfo, MeshInfo, Marker, Handle, KnobInfo, CameraInfo, TaskWhy, JointWhy, Balance, ContactWhy, CreatureWhy, PathLine,
+    GhostPose, TakeInfo, Tick,
 )  # fmt: skip

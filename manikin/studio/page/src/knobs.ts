@@ -63,11 +63,27 @@ class Slider {
   }
 }
 
+/** One of a few, by number. */
+class Choice {
+  readonly element: HTMLElement;
+  private readonly select: HTMLSelectElement;
+
+  constructor(label: string, hint: string, names: string[], id: string, set: (value: number) => void) {
+    const options = names.map((name, k) => h("option", { value: String(k) }, name));
+    this.select = h("select", { "aria-label": label, "data-testid": `knob-${id}`, onchange: () => set(Number(this.select.value)) }, ...options);
+    this.element = h("div", { class: "knob choice", title: hint }, h("div", { class: "name" }, label), this.select);
+  }
+
+  show(value: number | null): void {
+    if (value !== null) this.select.value = String(value);
+  }
+}
+
 export class Knobs {
   readonly element: HTMLElement;
   private readonly list = h("div", { class: "knobs" });
   private readonly undoButton: HTMLButtonElement;
-  private sliders = new Map<string, Slider>();
+  private sliders = new Map<string, Slider | Choice>();
   private readonly assist: Slider;
   private readonly assistBox: HTMLElement;
   private readonly impulse = h("div", { class: "faint" });
@@ -103,6 +119,12 @@ export class Knobs {
     for (const knob of knobs) {
       const send = (value: number) => void this.studio.send({ kind: "knob", path: knob.path, value });
       const hint = knob.live ? `${knob.path}: takes effect at once` : `${knob.path}: the scene starts again`;
+      if (knob.choices.length) {
+        const choice = new Choice(plainName(knob.path), hint, knob.choices, knob.path, send);
+        this.sliders.set(knob.path, choice);
+        this.list.append(choice.element);
+        continue;
+      }
       const moved = knob.live ? throttled(80, send) : () => undefined;
       const slider = new Slider(plainName(knob.path), hint, knob.unit, knob.low, knob.high, knob.path, moved, send);
       if (!knob.live) slider.element.querySelector(".name")!.append(h("small", { title: hint }, " restarts"));
@@ -117,10 +139,10 @@ export class Knobs {
   }
 }
 
-/** "props.box.mass" reads "box mass". */
+/** "props.box.mass" reads "box mass", "control.compliant" just "compliant". */
 export function plainName(path: string): string {
   const parts = path.split(".");
-  const words = (parts.length > 2 ? parts.slice(1) : parts).join(" ").replaceAll("_", " ");
+  const words = (parts.length > 2 || parts[0] === "control" ? parts.slice(1) : parts).join(" ").replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

@@ -50,7 +50,7 @@ export interface Handle {
   place: Vec3;
 }
 
-// A slider. live: applied at once; otherwise the scene starts again.
+// A slider. live: applied at once; otherwise the scene starts again. choices: of one that chooses, by number.
 export interface KnobInfo {
   path: string;
   low: number;
@@ -58,6 +58,7 @@ export interface KnobInfo {
   unit: string;
   value: number | null;
   live: boolean;
+  choices: string[];
 }
 
 // Where to look from: angles [deg], distance and point looked at [m].
@@ -109,6 +110,16 @@ export interface ContactWhy {
   force: Vec3;
   normal: Vec3;
   friction: number;
+}
+
+// A character under direct control. stands: the bone that bears it, "" in flight or where control does not count on any.
+//
+// contradicted: its limits could not all be kept in the last update; contradictions: how often that was so, in all updates.
+export interface CreatureWhy {
+  character: string;
+  stands: string;
+  contradicted: boolean;
+  contradictions: number;
 }
 
 // Where the origin of a body goes.
@@ -343,6 +354,7 @@ export interface WhyReportMessage {
   joints: JointWhy[];
   balance: Balance[];
   contacts: ContactWhy[];
+  creatures: CreatureWhy[];
 }
 
 // The present drag: the grabbed point, where it is wanted, and the outside force there (zero where a task pulls).

@@ -2,7 +2,7 @@
 
 import { h, s, setText } from "./dom";
 import { plainName } from "./knobs";
-import type { Balance, JointWhy, TaskWhy, WhyReportMessage } from "./messages";
+import type { Balance, CreatureWhy, JointWhy, TaskWhy, WhyReportMessage } from "./messages";
 import type { Studio } from "./studio";
 
 // the joints that work hardest are enough
@@ -14,6 +14,7 @@ export class Why {
   private readonly tasks = h("div", { class: "tasks", "data-testid": "why-tasks" });
   private readonly joints = h("div", { class: "joints", "data-testid": "why-joints" });
   private readonly balance = h("div", { class: "balance", "data-testid": "why-balance" });
+  private readonly creatures = h("div", { class: "creatures", "data-testid": "why-creatures" });
   private readonly rows = new Map<string, TaskRow>();
   private readonly bars = new Map<string, Bar>();
 
@@ -28,6 +29,7 @@ export class Why {
       this.tasks,
       h("h3", {}, "Balance"),
       this.balance,
+      this.creatures,
       h("h3", {}, "Hardest working joints"),
       this.joints,
       h("h3", {}, "Contacts"),
@@ -53,7 +55,7 @@ export class Why {
   private clear(): void {
     this.rows.clear();
     this.bars.clear();
-    for (const part of [this.tasks, this.joints, this.balance]) part.replaceChildren();
+    for (const part of [this.tasks, this.joints, this.balance, this.creatures]) part.replaceChildren();
   }
 
   private show(report: WhyReportMessage): void {
@@ -63,6 +65,7 @@ export class Why {
     const hardest = [...report.joints].sort((a, b) => b.share - a.share).slice(0, JOINTS);
     keep(this.bars, hardest, this.joints, () => new Bar());
     this.balance.replaceChildren(...report.balance.map(balanceDrawing));
+    this.creatures.replaceChildren(...report.creatures.map(creatureWords));
   }
 }
 
@@ -150,6 +153,16 @@ class Bar {
     this.element.classList.toggle("limit", joint.share > 0.98);
     setText(this.value, `${joint.torque.toFixed(0)} N m`);
   }
+}
+
+/** What direct control says of a character. */
+function creatureWords(creature: CreatureWhy): HTMLElement {
+  const stands = creature.stands
+    ? `Control takes the ${plainName(creature.stands).toLowerCase()} as standing.`
+    : "Control takes nothing as standing: in flight, or contact joints are off.";
+  const limits = creature.contradicted ? " Its limits contradict each other." : "";
+  const often = creature.contradictions ? ` They did in ${creature.contradictions} updates so far.` : "";
+  return h("p", { class: creature.contradicted ? "limit" : "faint" }, stands + limits + often);
 }
 
 /** The ground from above: feet as a polygon, the centre of mass as a dot. */

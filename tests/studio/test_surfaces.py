@@ -5,12 +5,17 @@ import time
 import mujoco
 import numpy as np
 import pytest
+from creatures import starfish
 from jelly import JELLY, SIDE, alone, drop_jelly, volume
+from pygltflib import GLTF2
 from raw_client import Heard
 
+from manikin.export.gltf import glb_bytes
+from manikin.export.soft import soft_surfaces
 from manikin.studio import messages as m
 from manikin.studio.session import Session
 from manikin.studio.soft import Shells, carriers
+from manikin.studio.stage import _still
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +111,47 @@ def test_a_soft_thing_is_pulled_by_one_of_its_points(session: Session, heard: He
     assert after[top, 2] > z + 0.1
     assert after[:, 2].mean() > before[:, 2].mean() + 0.05
     assert not session.diverged
+
+
+def test_flesh_is_drawn_by_its_skins_and_not_a_second_time(session: Session, heard: Heard) -> None:
+    session.open(starfish())
+    live = session.live
+    assert live is not None
+    (model,) = heard.texts("model")
+    skins = soft_surfaces(live.world.model)
+    assert [mesh["name"] for mesh in model["meshes"]] == [s.name for s in skins] == ["flesh_0", "flesh_1"]
+    for mesh, skin in zip(model["meshes"], skins):
+        assert mesh["colour"] == pytest.approx(skin.colour[:3])
+        assert mesh["count"] == len(skin.rest.vertices) > 300
+        assert len(mesh["triangles"]) == skin.rest.faces.size
+    # what the page loads has no surface of it, only bones and nodes
+    glb = GLTF2.load_from_bytes(session.glb)
+    assert "flesh_surface" not in {node.name for node in glb.nodes}
+    assert {"tip_2", live.bodies[min(live.cast.flesh)]} <= {node.name for node in glb.nodes}
+    # a take that is exported still has it
+    assert "flesh_surface" in {node.name for node in GLTF2.load_from_bytes(glb_bytes(_still(live))).nodes}
+
+
+def test_the_skin_moves_with_the_flesh_and_a_press_takes_a_bone(session: Session, heard: Heard) -> None:
+    session.open(starfish())
+    live = session.live
+    assert live is not None
+    bones = {"center"} | {f"{part}_{k}" for part in ("arm", "tip") for k in range(5)}
+    first = live.surfaces.vertices(live.world.data)
+    for mesh, vertices in zip(live.surfaces.meshes(), first):
+        assert {live.bodies[b] for b in mesh.bodies} <= bones
+        assert vertices.dtype == np.float32
+        # each vertex lies by the bone that it would be held by
+        away = np.linalg.norm(vertices - live.world.data.xpos[mesh.bodies], axis=1)
+        assert away.max() < 0.25
+    session.handle(m.Grab("tip_0", "task"))
+    session.handle(m.Drag(tuple((live.world.data.xpos[live.world.body("tip_0")] + [0.0, 0.0, 0.1]).tolist())))
+    session.handle(m.Step(150))
+    session._tell(time.perf_counter())
+    told = m.unpack_frame(heard.frames()[-1]).meshes
+    for number, skin in enumerate(soft_surfaces(live.world.model)):
+        assert np.allclose(told[number], skin.at(live.world.data.flexvert_xpos).vertices, atol=1e-6)
+    (mesh, _), rise = live.surfaces.meshes(), told[0][:, 2] - first[0][:, 2]
+    arm = mesh.bodies == live.world.body("tip_0")
+    assert rise[arm].mean() > 0.02
+    assert rise[arm].mean() > rise[~arm].mean() + 0.01

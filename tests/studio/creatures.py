@@ -1,0 +1,33 @@
+"""Creatures under direct control, as small scenes."""
+
+from manikin.scenes.scene import Scene, parse_text
+
+_SCENE = """
+name = "{name}"
+controller = "direct"
+timestep = {timestep}
+{table}
+[control]
+rate = 200
+[character]
+model = "{model}"
+[tasks.pin]
+measure = "orientation"
+of = "{bone}"
+frequency = 3.0
+goal = [0.0, 0.0, 0.0]
+active = false
+[tasks.posture]
+measure = "posture"
+law = "hold"
+priority = 2
+"""
+
+
+def lamp(table: str = "") -> Scene:
+    return parse_text(_SCENE.format(name="desk_lamp", timestep=0.001, model="lamp", bone="foot", table=table), "desk_lamp")
+
+
+def starfish(table: str = "") -> Scene:
+    text = _SCENE.format(name="sea_star", timestep=0.0025, model="starfish", bone="center", table=table)
+    return parse_text(text, "sea_star")
