@@ -34,14 +34,12 @@ class Character:
 
     # --- characters other than the human
     model: str = "human"
-    anchors: tuple[str, ...] = ()  # bones that may stand on something: candidates for a temporary contact joint
     root_joints: tuple[str, ...] = ()  # joints of the passive root, in DOF order
     start: Mapping[str, float] = field(default_factory=dict)  # joint angles [rad] at the first moment, where not zero
     options: Mapping[str, str] = field(default_factory=dict)  # attributes of <option> that its physics needs
     flesh: "Flesh | None" = None  # its soft body
     nodes: tuple[ET.Element, ...] = ()  # bodies of the free nodes of the flesh
     deformable: tuple[ET.Element, ...] = ()  # <flex> and <skin>
-    shadow: str = ""  # MJCF of the bones alone, for control: joints, limits and what the bones weigh with the fixed nodes
 
 
 REFERENCE_HEIGHT = 1.75

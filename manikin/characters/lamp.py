@@ -111,7 +111,6 @@ def lamp(strength: float = 1.0, prefix: str = "", at: tuple[float, float, float]
         soles=tuple((prefix + "foot", (x, y, 0.0)) for x, y in _rim()),
         height=ANKLE + 2 * ARM + SHADE_RADIUS,
         model="lamp",
-        anchors=names,
         root_joints=(prefix + "root",),
         start={prefix + joint: float(np.deg2rad(angle)) for joint, angle in START.items()},
         options={"integrator": "implicitfast", "cone": "elliptic", "impratio": "10"},

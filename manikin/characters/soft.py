@@ -1,6 +1,5 @@
-"""A soft character as MJCF: bones with their hinges and servos, nodes of flesh, flex, skin, and the shadow of bones alone."""
+"""A soft character as MJCF: bones with their hinges and servos, nodes of flesh, flex and skin."""
 
-import copy
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -34,12 +33,11 @@ def soft(
     joints = {str(j.get("name")): joints[str(j.get("name"))] for j in root.iter("joint") if j.get("name") in joints}
     root.attrib |= element("body", pos=rotate(turn, np.array(plan.bones[0].start)) + at, quat=turn).attrib
     inertia = _moved_inertia(plan, flesh)
-    actuators, motors = [], []
+    actuators = []
     for name, (bone, axis, torque) in joints.items():
         limit = torque * strength
         kv = SERVO * _about(inertia, plan, bone, axis) / TIMESTEP
         actuators.append(element("velocity", name=name, joint=name, kv=kv, forcerange=[-limit, limit]))
-        motors.append(element("motor", name=name, joint=name, ctrlrange=[-limit, limit]))
     nodes, flex, skins = _flesh(plan, flesh, prefix, turn, np.array(at, float))
     assets = [
         mesh_asset(f"{prefix}{plan.model}_{k}", mesh.vertices - _of(plan, bone).start, mesh.normals, mesh.faces)
@@ -74,13 +72,11 @@ def soft(
         soles=(),
         height=float(np.ptp(plan.surface.vertices[:, 2])),
         model=plan.model,
-        anchors=names,
         root_joints=_root_joints(plan, prefix),
         options=OPTIONS,
         flesh=flesh,
         nodes=tuple(nodes),
         deformable=(flex, *skins),
-        shadow=_shadow(root, motors, closed),
     )
 
 
@@ -233,19 +229,3 @@ def _skins(plan: Plan, flesh: Flesh, prefix: str, owners: list[str], placed: Arr
                 )  # fmt: skip
         out.append(skin)
     return out
-
-
-def _shadow(root: ET.Element, motors: list[ET.Element], closed: list[ET.Element]) -> str:
-    """The bones alone as a model of their own: what control needs to know of the skeleton's dynamics."""
-    bones = copy.deepcopy(root)
-    for body in bones.iter("body"):
-        for geom in body.findall("geom"):
-            body.remove(geom)
-    top = element("mujoco", model="shadow")
-    child(top, "compiler", angle="radian", autolimits=True)
-    child(child(top, "option", timestep=TIMESTEP, integrator="implicitfast"), "flag", autoreset="disable")
-    child(top, "worldbody").append(bones)
-    child(top, "actuator").extend(motors)
-    child(top, "equality").extend(closed)
-    ET.indent(top, " ")
-    return ET.tostring(top, encoding="unicode")
