@@ -17,7 +17,7 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="the Python package
 pytest.importorskip("build", reason="the Python package build is not installed")
 pytest.importorskip("hatchling", reason="the Python package hatchling is not installed")
 pytest.importorskip("ensurepip", reason="pip cannot be put into a new environment here")
-from test_page import CHROMIUM, FLAGS, WINDOW  # noqa: E402
+from desk import CHROMIUM, FLAGS, WINDOW  # noqa: E402
 
 import manikin  # noqa: E402
 
