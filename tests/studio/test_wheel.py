@@ -101,9 +101,9 @@ def test_installed_from_the_wheel_the_lift_runs_in_a_browser(home: Path, tmp_pat
             page.wait_for_function("window.studio?.ready && studio.state.model.scene === 'lift'", timeout=PATIENCE)
             page.click('[data-testid="play"]')
             page.wait_for_function("studio.state.status.time > 0.3", timeout=PATIENCE)
-            hand = page.evaluate("studio.body('hand_l')")
+            hand, now = page.evaluate("[studio.body('hand_l'), studio.state.status.time]")
             seen = len(frames)
-            page.wait_for_function("studio.state.status.time > 0.6", timeout=PATIENCE)
+            page.wait_for_function("then => studio.state.status.time > then + 0.7", arg=now, timeout=PATIENCE)
             later = page.evaluate("studio.body('hand_l')")
             browser.close()
         assert len(frames) > seen > 0
