@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 Formulation = Literal["acceleration", "velocity", "torque"]
 
-# the beta of Eq. 9 [rad]: the parabola's top lies this far inside the limit, so that no gap is divided by zero
+# the beta of Eq. 9 [rad], so that no gap is divided by zero; the parabola's top lies half of it inside the limit
 BETA = 2e-3
 # a joint that would meet its limit within this time [s] is braked, however far it is: the Delta of Eq. 9 grows with speed
 AHEAD = 0.06
@@ -33,8 +33,6 @@ RETURN = 0.02
 MARGIN = 0.1
 # when limits contradict each other, torque limits give way so many times less than joint limits
 TORQUE_STIFF = 100.0
-
-
 # a bone bears weight while the ground gives it at least this share of the character's
 BEARS = 0.2
 
@@ -57,7 +55,8 @@ class Direct:
     formulation: what is kept small among equal solutions: acceleration (moves on), velocity (comes to rest, Eq. 15), torque.
     damping: how much it counts against the tasks; the square root of the document's alpha (Eq. 12).
     contact_joints: whether a bone that stands is tied to the ground while control is computed (section 5.4).
-    unilateral: while a bone bears weight its contact points only push, so that it does not tip over its edge.
+    unilateral: while a bone bears weight all its contact points push, so that it does not tip over its edge. Their forces are
+    taken as even as can be, so this is cautious: on a round foot the pressure stays within half of its radius.
     compliant: pushes from outside come unexpected, so that joints give way; otherwise control knows of them (section 6).
     """
 
