@@ -11,11 +11,13 @@ from manikin.scenes.build_here import Actor, Here
 from manikin.scenes.build_tasks import settings
 from manikin.scenes.build_world import skeleton_of
 from manikin.scenes.scene import Scene
-from manikin.scenes.schema_tasks import StepSpec, WhenSpec
+from manikin.scenes.schema_tasks import PlaceSpec, StepSpec, TiltSpec, WhenSpec
 from manikin.scenes.scripts import GoalMaker, Step, Steps
 from manikin.tasks.goals import flight_to_plane
 from manikin.tasks.measures import CentreOfMass, Direction
 from manikin.tasks.task import Task
+
+Condition = Callable[[World], bool]
 
 
 def build_script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) -> Steps:
@@ -40,7 +42,7 @@ def build_script(scene: Scene, world: World, actors: list[Actor], tasks: list[Ta
         tune = {name: settings(here, by_name[name], scene.tasks[name], t) for name, t in spec.tune.items()}
         if spec.formulation is not None and scene.controller != "direct":
             raise here.wrong("formulation", "is for controller = 'direct'")
-        steps.append(Step(spec, _goals(here, spec, by_name), tune, _arrival(here, spec), _event(here, spec)))
+        steps.append(Step(spec, _goals(here, spec, by_name), tune, _arrival(here, spec), _happenings(here, spec)))
     for fact, fact_spec in scene.facts.items():
         for step in (fact_spec.since, fact_spec.until):
             if step is not None and step not in step_names:
@@ -102,19 +104,51 @@ def _goals(here: Here, spec: StepSpec, tasks: Mapping[str, Task]) -> dict[str, G
     return out | {name: along(out[goal.along]) for name, goal in spec.goals.items() if goal.along is not None}
 
 
-def _event(here: Here, spec: StepSpec) -> Callable[[World], bool] | None:
-    """Whether the character does what a step waits for."""
-    event = None if isinstance(spec.when, str) else spec.when.event
-    if event is None:
-        return None
+def _happenings(here: Here, spec: StepSpec) -> tuple[Condition, ...]:
+    """Whether the world is as a step waits for."""
+    when = spec.when
+    if isinstance(when, str):
+        return ()
+    out = [_at(here, place) for place in when.place] + [_tilted(here, tilt) for tilt in when.tilt]
+    if when.event is not None:
+        out.append(_event(here, when.event))
+    if when.still is not None:
+        centre, most = _centre(here, (0, 1, 2)), when.still
+        out.append(lambda w: float(np.linalg.norm(centre.evaluate(w.dynamics()).rate)) < most)
+    return tuple(out)
+
+
+def _centre(here: Here, axes: tuple[int, ...]) -> CentreOfMass:
+    """The centre of mass of the first character, its flesh included."""
+    model, own = here.world.model, skeleton_of(here.world, here.actors[0].character).bone_of >= 0
+    return CentreOfMass(np.where(own, model.body_mass, 0.0), np.zeros(model.nbody), axes)
+
+
+def _event(here: Here, event: str) -> Condition:
+    """Whether the character does what is waited for."""
     skeleton = skeleton_of(here.world, here.actors[0].character)
     if event == "touch_down":
         return skeleton.touches
-    measure = CentreOfMass(
-        np.where(skeleton.bone_of >= 0, here.world.model.body_mass, 0.0), np.zeros(here.world.model.nbody), (2,)
-    )
-    sign = 1.0 if event == "lift_off" else -1.0
-    return lambda w: not skeleton.touches(w) and sign * float(measure.evaluate(w.dynamics()).rate[0]) > 0
+    rise, sign = _centre(here, (2,)), 1.0 if event == "lift_off" else -1.0
+    return lambda w: not skeleton.touches(w) and sign * float(rise.evaluate(w.dynamics()).rate[0]) > 0
+
+
+def _at(here: Here, spec: PlaceSpec) -> Condition:
+    """Whether something is beyond a plane."""
+    point = here.points(here.actors[0], (spec.of,), "when.place.of")
+    body, offset, axis = int(point.bodies[0]), point.offsets[:1], "xyz".index(spec.axis)
+    return lambda w: _between(w.dynamics().on_body(body, offset)[axis], spec.above, spec.below)
+
+
+def _tilted(here: Here, spec: TiltSpec) -> Condition:
+    """Whether a body is tilted so."""
+    body = int(here.points(here.actors[0], (spec.of,), "when.tilt.of").bodies[0])
+    axis = np.array(spec.axis) / np.linalg.norm(spec.axis)
+    return lambda w: _between(np.degrees(np.arccos(np.clip(w.data.xmat[body][6:] @ axis, -1, 1))), spec.above, spec.below)
+
+
+def _between(value: float, above: float | None, below: float | None) -> bool:
+    return bool((above is None or value > above) and (below is None or value < below))
 
 
 def _arrival(here: Here, spec: StepSpec) -> Callable[[World], float] | None:

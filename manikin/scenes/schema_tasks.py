@@ -150,6 +150,38 @@ class TaskSpec(Table):
         return self
 
 
+class PlaceSpec(Table):
+    """A site or body that is beyond a plane: its world coordinate along `axis` above or below a number [m]."""
+
+    of: str
+    axis: Literal["x", "y", "z"]
+    above: Finite | None = None
+    below: Finite | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> "PlaceSpec":
+        if self.above is None and self.below is None:
+            raise ValueError("needs above or below")
+        return self
+
+
+class TiltSpec(Table):
+    """How a body is tilted: the angle between one of its axes and the vertical above or below a number [deg]."""
+
+    of: str
+    axis: Vector = (0.0, 0.0, 1.0)
+    above: float | None = Field(default=None, ge=0, le=180)
+    below: float | None = Field(default=None, ge=0, le=180)
+
+    @model_validator(mode="after")
+    def _some(self) -> "TiltSpec":
+        if self.above is None and self.below is None:
+            raise ValueError("needs above or below")
+        if not any(self.axis):
+            raise ValueError("axis must not be zero")
+        return self
+
+
 class WhenSpec(Table):
     """All that is given must hold.
 
@@ -157,6 +189,8 @@ class WhenSpec(Table):
     palm touches the prop. arriving: {prop, plane}, seconds: a flying prop is that near to a plane. thrown: a task whose goal
     is a throw has come to the release. landed: a prop touches the ground. event: what the character does (the first one, where
     there are several): lift_off: it touches nothing and rises; falling: and sinks; touch_down: it touches something.
+    place, tilt: where something is, and how it is tilted; several are given as a list. still: the character's centre of mass is
+    slower than this [m/s].
     """
 
     after: float = Field(default=0.0, ge=0)
@@ -168,6 +202,14 @@ class WhenSpec(Table):
     thrown: str | None = None
     landed: str | None = None
     event: Literal["lift_off", "falling", "touch_down"] | None = None
+    place: tuple[PlaceSpec, ...] = ()
+    tilt: tuple[TiltSpec, ...] = ()
+    still: Positive | None = None
+
+    @field_validator("place", "tilt", mode="before")
+    @classmethod
+    def _one_or_more(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, dict) else value
 
     @model_validator(mode="after")
     def _pair(self) -> "WhenSpec":

@@ -22,7 +22,7 @@ class Step:
     goals: dict[str, GoalMaker]
     tune: dict[str, dict[str, float]]
     arrives: Callable[[World], float] | None = None  # seconds until a flying prop is where it is waited for
-    happens: Callable[[World], bool] | None = None  # whether the character does what is waited for
+    happens: tuple[Callable[[World], bool], ...] = ()  # whether the world is as it is waited for
 
 
 @dataclass
@@ -96,7 +96,7 @@ class Steps:
             return self.position < 0
         if world.time - self.since < when.after:
             return False
-        if step.happens is not None and not step.happens(world):
+        if not all(happens(world) for happens in step.happens):
             return False
         if when.touch and any(not touches(world, hand, prop) for hand, prop in when.touch.items()):
             return False

@@ -132,3 +132,39 @@ formulation = "velocity"
 """
     with pytest.raises(SceneError, match="direct"):
         build_run(parse_text(text, "stand"))
+
+
+def steps_after(when: str) -> list[str]:
+    """The hop with one more step, and which steps began."""
+    run = build_run(parse_text(HOP + f'[[steps]]\nname = "there"\nwhen = {when}\n', "hop"))
+    run.advance(3000)
+    return list(run.script.began)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("when", "comes"),
+    [
+        ('{ place = { of = "foot", axis = "z", below = 0.05 } }', True),
+        ('{ place = { of = "bulb", axis = "z", above = 2.0 } }', False),
+        ('{ place = [{ of = "foot", axis = "x", above = -5 }, { of = "foot", axis = "x", below = -4 }] }', False),
+        ('{ tilt = { of = "head", axis = [1, 0, 0], above = 10 } }', True),
+        ('{ tilt = { of = "foot", below = 0.0 } }', False),
+        ("{ still = 0.2 }", True),
+        ("{ still = 1e-9 }", False),
+    ],
+)
+def test_a_step_waits_for_places_tilts_and_rest(when, comes):
+    assert ("there" in steps_after(when)) == comes
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        '{ place = { of = "toe", axis = "z", above = 1 } }',
+        '{ place = { of = "foot", axis = "z" } }',
+        '{ tilt = { of = "head" } }',
+    ],
+)
+def test_places_and_tilts_name_what_exists(when):
+    with pytest.raises(SceneError, match=r"when|place|tilt"):
+        steps_after(when)

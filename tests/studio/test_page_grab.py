@@ -89,11 +89,14 @@ def test_the_pendulums_goal_can_be_dragged(desk):
     desk.open("pendulum")
     desk.play()
     desk.until("studio.state.status.markers.some(m => m.active)")
+    # the script draws the goal about: it is caught while time stands
+    desk.pause()
     marker = desk("studio.state.status.markers.find(m => m.active)")
-    place = desk("p => studio.project(p)", marker["place"])
-    desk.press(place["x"], place["y"])
-    desk.move(place["x"] + 10, place["y"] - 30)
-    desk.until("studio.state.input?.held && studio.state.input.mode === 'goal'")
+    x, y = desk.place(marker["place"])
+    desk.press(x, y)
+    desk.move(x + 10, y - 30)
+    desk.page.keyboard.press("Space")
+    desk.until("studio.state.status.playing && studio.state.input?.held && studio.state.input.mode === 'goal'")
     desk.wait(1.0)
     goal = np.array(desk("studio.state.input.goal"))
     assert np.linalg.norm(goal - marker["place"]) > 0.05
