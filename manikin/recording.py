@@ -155,7 +155,10 @@ class Recorder:
     def stepped(self, control: Control) -> None:
         """After each physics step."""
         self.keep("ctrl", control.ctrl)
-        steps = self.world.steps
+        self._due(self.world.steps, control)
+
+    def _due(self, steps: int, control: Control) -> None:
+        """Frames and whole states, when they are."""
         if steps >= self._next_frame:
             self._frame(control.report())
         if steps >= self._next_key:

@@ -93,7 +93,7 @@ def unpaced(scene: str, seconds: float) -> Figures:
                     refused += 1
                     monkey.held = False
             for _ in range(per_act):
-                session._step()
+                session._steps(1)
                 if session.diverged:
                     break
             session._due = dict.fromkeys(session._due, 0.0)
@@ -106,7 +106,7 @@ def unpaced(scene: str, seconds: float) -> Figures:
                 unreported += not any("; reset" in text for text in said)
                 said.clear()
                 session.handle(m.Reset())
-                session._step()
+                session._steps(1)
                 stuck += bool(session.diverged)
                 monkey.held = False
         growth = memory_mb() - memory

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from starlette.websockets import WebSocket
+from starlette.types import Send
 
 # what waits for a slow page besides the latest of each kind
 MAX_WAITING = 64
@@ -27,7 +27,7 @@ class Client:
         self.slots[key] = content
         self.ready.set()
 
-    async def pump(self, socket: WebSocket) -> None:
+    async def pump(self, send: Send) -> None:
         """Send what waits, as fast as the page takes it."""
         while True:
             await self.ready.wait()
@@ -37,6 +37,6 @@ class Client:
                 content = self.slots.pop(key)
                 if isinstance(content, bytes):
                     self.frames += key == "frame"
-                    await socket.send_bytes(content)
+                    await send({"type": "websocket.send", "bytes": content})
                 else:
-                    await socket.send_text(content)
+                    await send({"type": "websocket.send", "text": content})

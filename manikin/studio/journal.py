@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.errors import RecordingError
-from manikin.physics.world import World
+from manikin.physics.world import Control, World
 from manikin.recording import KEY_SECONDS, TASK_FIELDS, Recorder, Recording, next_frame, next_key
 from manikin.studio.live import LiveInput, read_input
 from manikin.tasks.task import Task
@@ -32,6 +32,8 @@ _KINDS = {code: kind for kind, code in _CODES.items()}
 _TABLES = ("head", "event", "change", "input", "end")
 # at the latest after so many seconds what was recorded is with the operating system
 FLUSH = 0.25
+# inputs of so many steps wait to be written together, where frames are rare
+MOST_INPUTS = 64
 # events of a take that are told; a script that goes round and round has no end of them
 MAX_TICKS = 200
 
@@ -45,7 +47,8 @@ class Journal(Recorder):
     ) -> None:  # fmt: skip
         self.path = path
         self.closed = False
-        self._file: IO[bytes] = path.open("xb")
+        self._file: IO[bytes] = path.open("xb", buffering=1 << 17)
+        self._inputs: list[bytes] = []  # of actuators, of the last steps
         self._end = 0
         self._flushed = time.monotonic()
         self.offsets, self.frame_steps, self.times = array("q"), array("q"), array("d")
@@ -76,7 +79,24 @@ class Journal(Recorder):
         self._write("mjcf", zlib.compress(self.world.mjcf.encode(), 1))
         self._write("initial", self.initial.tobytes())
 
+    def stepped(self, control: Control) -> None:
+        # the most frequent record by far: several are written at once
+        self._inputs.append(control.ctrl.tobytes())
+        steps = self.world.steps
+        if steps >= self._next_frame or steps >= self._next_key:
+            self._due(steps, control)
+        elif len(self._inputs) >= MOST_INPUTS:
+            self._write_inputs()
+
+    def _write_inputs(self) -> None:
+        rows, self._inputs = self._inputs, []
+        if rows:
+            head = _RECORD.pack(_CODES["ctrl"], len(rows[0]))
+            self._end += self._file.write(head + head.join(rows))
+
     def keep(self, kind: str, row: Any) -> None:
+        # in the order of time
+        self._write_inputs()
         if kind == "frame":
             at, step, qpos, qvel, force, tasks = row
             self.offsets.append(self._end)
@@ -100,6 +120,7 @@ class Journal(Recorder):
 
     def flush(self) -> None:
         """Hand over to the operating system: from here on a kill of this process loses nothing of it."""
+        self._write_inputs()
         self._file.flush()
         self._flushed = time.monotonic()
 
@@ -109,6 +130,7 @@ class Journal(Recorder):
             return
         self.closed = True
         with self._file:
+            self._write_inputs()
             if whole:
                 self.last_frame()
             self._write("end", json.dumps({"ok": ok, "reason": reason, "facts": facts}).encode())

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -26,6 +27,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
+from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from manikin.errors import InputError, ManikinError, OutputError
@@ -58,7 +60,7 @@ class Studio:
         self.session = Session(folder, self._send)
         self.session.audience = False
         routes = [
-            WebSocketRoute("/ws", self._websocket),
+            WebSocketRoute("/ws", _Plain(self._websocket)),
             Route("/api/scenes", self._guarded(self._scenes)),
             Route("/api/scenes/{name}/picture", self._guarded(self._picture)),
             Route("/api/takes", self._guarded(self._takes)),
@@ -133,7 +135,8 @@ class Studio:
 
     # --- the websocket
 
-    async def _websocket(self, socket: WebSocket) -> None:
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        socket = WebSocket(scope, receive, send)
         if not self._origin_ok(socket) or not self._token_ok(socket):
             # refused before it is accepted: the browser sees status 403
             await socket.close(1008)
@@ -142,11 +145,11 @@ class Studio:
         client = Client()
         self.clients.add(client)
         self.session.audience = True
-        pump = asyncio.create_task(client.pump(socket))
+        pump = asyncio.create_task(client.pump(send))
         try:
             await asyncio.wrap_future(self.session.ask(lambda: self._greet(client)))
             while True:
-                self._receive(client, await _text(socket))
+                self._receive(client, await _text(receive))
         except WebSocketDisconnect:
             pass
         finally:
@@ -241,9 +244,19 @@ class Studio:
         return FileResponse(file, headers={"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"})
 
 
-async def _text(socket: WebSocket) -> str:
+@dataclass(frozen=True)
+class _Plain:
+    """An endpoint that is handed what comes and goes as it is: hundreds of small messages a second need no wrapping."""
+
+    answer: Callable[[Scope, Receive, Send], Awaitable[None]]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.answer(scope, receive, send)
+
+
+async def _text(receive: Receive) -> str:
     """The next message; binary ones are answered like noise."""
-    event = await socket.receive()
+    event = await receive()
     if event["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(event.get("code") or 1000)
     text = event.get("text")

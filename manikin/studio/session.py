@@ -26,9 +26,9 @@ from manikin.studio.why import Explainer, vec
 
 T = TypeVar("T")
 # how often, in real seconds, listeners are told
-FRAME, STATUS, INPUT, WHY = 1 / 60, 1 / 20, 1 / 30, 1 / 5
+FRAME, STATUS, INPUT, WHY = 1 / 60, 1 / 12, 1 / 30, 1 / 5
 # steps come in groups of so many seconds: fewer, and waking up costs more than it brings
-TICK = 0.004
+TICK = 0.005
 # physics that is later than this [s] gives up the lost time
 LATE = 0.1
 _POINTER = (m.Drag, m.Grab, m.Release, m.Assist)
@@ -75,6 +75,7 @@ class Session(Stage):
         self.audience = True  # whether anyone listens
         # processor time of all steps [s]
         self.step_seconds = 0.0
+        self._per_second = 500  # steps of a simulated second
 
     # --- from other threads
 
@@ -109,7 +110,8 @@ class Session(Stage):
         try:
             while not self._stop:
                 began = time.perf_counter()
-                self._wake.clear()
+                if not self.playing:
+                    self._wake.clear()
                 try:
                     self._read()
                     wait = self._advance(began)
@@ -169,29 +171,34 @@ class Session(Stage):
                 return max(-behind / self.speed, TICK - (now - began))
             if behind > LATE * self.speed:
                 self._clock = (now, self.live.time)
-            self._step()
+            self._steps(int(behind * self._per_second) + 1)
             if time.perf_counter() >= self._due["frame"]:
                 return 0.0
             self._read()
         return 1 / 60
 
-    def _step(self) -> None:
-        live = self.live
+    def _steps(self, count: int) -> None:
+        """So many steps, or fewer: up to the next message, frame, or moment to keep."""
+        live, frame = self.live, self._due["frame"]
         assert live is not None
+        began = time.thread_time()
         try:
-            began = time.thread_time()
-            live.step()
-            self.step_seconds += time.thread_time() - began
+            for _ in range(count):
+                live.step()
+                if self._dragged is not None:
+                    arrived, self._stamp = self._dragged
+                    now = time.perf_counter()
+                    self.delays.append((self._stamp, now - arrived, now))
+                    self._dragged = None
+                if self._line or live.world.steps % self._per_second == 0 or time.perf_counter() >= frame:
+                    break
         except RunError as error:
             # it diverged, or flesh was turned inside out
             self._broken(str(error))
             return
-        if self._dragged is not None:
-            arrived, self._stamp = self._dragged
-            now = time.perf_counter()
-            self.delays.append((self._stamp, now - arrived, now))
-            self._dragged = None
-        if live.world.steps % round(1 / live.world.timestep) == 0:
+        finally:
+            self.step_seconds += time.thread_time() - began
+        if live.world.steps % self._per_second == 0:
             self.moments.append(live.moment())
             if len(self.moments) > KEPT:
                 del self.moments[1::2]
@@ -209,7 +216,10 @@ class Session(Stage):
         if isinstance(message, _POINTER):
             # first, for there are a hundred a second
             self._handle_pointer(message)
-        elif isinstance(message, m.Open):
+            return
+        # whoever presses a key wants to see that it was heard
+        self._due["status"] = 0.0
+        if isinstance(message, m.Open):
             if message.scene not in shipped():
                 # the page may open what ships with the package, and nothing else of the disk
                 raise InputError(f"no scene is called '{message.scene}'{did_you_mean(message.scene, shipped())}")
@@ -231,7 +241,7 @@ class Session(Stage):
             self._go_on()
             for _ in range(message.steps):
                 if not self.diverged:
-                    self._step()
+                    self._steps(1)
             self._due["frame"] = 0.0
         elif isinstance(message, m.Reset):
             self.open(self._present_scene())
@@ -284,6 +294,7 @@ class Session(Stage):
     def _settle(self, live: Live, take: str, past: Past | None) -> None:
         super()._settle(live, take, past)
         self._stamp, self._dragged = 0.0, None
+        self._per_second = round(1 / live.world.timestep)
         self._anchor()
         self._due = dict.fromkeys(self._due, 0.0)
 

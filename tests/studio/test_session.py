@@ -21,7 +21,7 @@ from manikin.studio.takes import TakeFolder
 
 def go(session: Session, steps: int) -> None:
     for _ in range(steps):
-        session._step()
+        session._steps(1)
 
 
 def pose(content: bytes) -> np.ndarray:
@@ -226,7 +226,7 @@ def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, f
     broken = session.take
     session.live.world.data.qvel[3] = 1e4
     session.playing = True
-    session._step()
+    session._steps(1)
     assert "diverged" in heard.texts("error")[-1]["message"]
     status = session.status()
     assert (status.playing, status.diverged, status.ok) == (False, True, False)
@@ -250,7 +250,7 @@ def test_branching_from_before_a_divergence(session: Session) -> None:
     session.handle(m.Open("stand"))
     go(session, 200)
     session.live.world.data.qvel[3] = 1e4
-    session._step()
+    session._steps(1)
     assert session.diverged
     session.handle(m.Branch(0.3))
     go(session, 20)
@@ -343,7 +343,7 @@ def test_looking_changes_nothing(folder: TakeFolder) -> None:
         session.handle(m.Why(looking))
         session.handle(m.Grab("hand_r", "task"))
         for _ in range(300):
-            session._step()
+            session._steps(1)
             if looking:
                 session._due = dict.fromkeys(session._due, 0.0)
                 session._tell(time.perf_counter())
@@ -395,7 +395,7 @@ def test_of_many_drags_the_last_counts(session: Session) -> None:
     session.put(m.Grab("head", "push"))
     session.put(m.Drag((0.0, 0.0, 1.2)))
     session._read()
-    session._step()
+    session._steps(1)
     assert session.live.grip.target == "head"
     assert session.live.grip.goal[2] == 1.2
     journal = session._journal()

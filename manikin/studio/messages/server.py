@@ -217,7 +217,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Status:
-    """Some twenty times a second. time: what is shown; length: how long the take is; step: of the script.
+    """A dozen times a second, and after each request. time: what is shown; length: how long the take is; step: of the script.
 
     finished: the script has ended, and the character lives on with its last tasks. ticks: what happened in the take so far.
 
