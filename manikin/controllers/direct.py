@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin.controllers.brakes import limit_rows
 from manikin.linear.hierarchy import Bounds, Level, solve_hierarchy
 from manikin.physics.skeleton import Answer, Skeleton
 from manikin.physics.world import Control, TaskReport, World
@@ -21,18 +22,6 @@ Array = NDArray[np.float64]
 
 Formulation = Literal["acceleration", "velocity", "torque"]
 
-# the beta of Eq. 9 [rad], so that no gap is divided by zero; the parabola's top lies half of it inside the limit
-BETA = 2e-3
-# a joint that would meet its limit within this time [s] is braked, however far it is: the Delta of Eq. 9 grows with speed
-AHEAD = 0.06
-# a braking acceleration [rad/s^2] that can always be had
-BRAKE = 60.0
-# a joint beyond its limit is led back in about this time [s]
-RETURN = 0.02
-# the least Delta [rad]
-MARGIN = 0.1
-# when limits contradict each other, torque limits give way so many times less than joint limits
-TORQUE_STIFF = 100.0
 # a bone bears weight while the ground gives it at least this share of the character's
 BEARS = 0.2
 
@@ -123,43 +112,7 @@ class Direct:
     def _bounds(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> Bounds:
         """Eq. 9 and Eq. 10 as rows."""
         q, v = world.data.qpos[skeleton.address], world.data.qvel[skeleton.active]
-        low, high = parabola(q, v, skeleton.low, skeleton.high, dt)
-        some = np.isfinite(low) | np.isfinite(high)
-        n = len(q)
-        # torque rows by their limits, so that all rows are of like size
-        strong = np.isfinite(skeleton.torque)
-        limit = skeleton.torque[strong]
-        scale = np.maximum(np.linalg.norm(answer.D[strong], axis=1), 1e-9)
-        C = np.concatenate([np.eye(n)[some], answer.D[strong] / scale[:, None]])
-        torque0 = answer.torque0[strong]
-        return Bounds(
-            C, np.concatenate([low[some], (-limit - torque0) / scale]), np.concatenate([high[some], (limit - torque0) / scale]),
-            np.concatenate([np.ones(int(some.sum())), np.full(len(limit), TORQUE_STIFF)]),
-        )  # fmt: skip
-
-
-def parabola(q: Array, v: Array, low: Array, high: Array, dt: float) -> tuple[Array, Array]:
-    """Eq. 9: the least and the greatest acceleration of joints, infinite where nothing is near.
-
-    Departures: the parabola's top lies half of beta inside the limit; braking begins where the limit is near in time; and a
-    joint that rests at its limit, or comes back from it, must not set out for it at a speed that it could not brake.
-    """
-    up = _brake(high - q, v, dt)
-    down = _brake(q - low, -v, dt)
-    return -down, up
-
-
-def _brake(gap: Array, v: Array, dt: float) -> Array:
-    """The greatest acceleration of joints that are `gap` before a limit and move towards it with v."""
-    inside = np.maximum(gap - BETA, 0.0)
-    stop = -(v**2) / (2 * inside + BETA)
-    # the speed that may be reached with the coming update; beyond the limit it leads back
-    most = np.where(gap > 0, np.sqrt(2 * BRAKE * inside), gap / RETURN)
-    keep = (most - v) / dt
-    heading = (v > 0) & (gap < np.maximum(MARGIN, AHEAD * v))
-    out = np.where(gap < MARGIN, keep, np.inf)
-    out = np.where(heading, stop, np.where(v > 0, np.inf, out))
-    return np.where(gap <= 0, np.minimum(out, keep), out)
+        return Bounds(*limit_rows(q, v, skeleton.low, skeleton.high, skeleton.torque, answer.D, answer.torque0, dt))
 
 
 def _levels(tasks: Sequence[Task], sizes: tuple[int, ...], A: Array, b: Array) -> list[Level]:
@@ -169,8 +122,9 @@ def _levels(tasks: Sequence[Task], sizes: tuple[int, ...], A: Array, b: Array) -
     begin = 0
     for k, task in enumerate(tasks):
         rows = slice(ends[k], ends[k + 1])
-        A[rows] *= task.weight
-        b[rows] *= task.weight
+        if task.weight != 1.0:
+            A[rows] *= task.weight
+            b[rows] *= task.weight
         if k + 1 == len(tasks) or tasks[k + 1].priority != task.priority:
             levels.append(Level(A[begin : ends[k + 1]], b[begin : ends[k + 1]]))
             begin = ends[k + 1]

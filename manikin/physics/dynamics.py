@@ -40,8 +40,10 @@ class Dynamics:
         self.factor, self.factor_diagonal = data.qLD, data.qLDiagInv
         self.sparsity = (model.M_rowadr.copy(), model.M_rownnz.copy(), model.M_colind.copy())
         self._last_dof = self._find_last_dofs()
+        # bias accelerations of bodies, found when first asked for at a state
         self._cacc = np.zeros((model.nbody, 6))
-        self.moving: tuple[Any, ...] = (
+        self._biased = False
+        self._moving: tuple[Any, ...] = (
             self._subtree_com, self._root, self._last_dof, self._dof_parent, self._cdof, self._cvel, self._cacc
         )  # fmt: skip
         # share of each body's weight that its holder carries, and forces from outside that are felt (see attach.py)
@@ -66,8 +68,20 @@ class Dynamics:
 
     def refresh(self) -> None:
         """Follow the data to a new state."""
-        bias_accelerations(self._parent, self._dof_start, self._dof_count, self._cdof_dot, self.qvel, self._cacc)
+        self._biased = False
         self._response = None
+
+    @property
+    def moving(self) -> tuple[Any, ...]:
+        """How bodies move, as kernels read it."""
+        self._bias()
+        return self._moving
+
+    def _bias(self) -> Array:
+        if not self._biased:
+            bias_accelerations(self._parent, self._dof_start, self._dof_count, self._cdof_dot, self.qvel, self._cacc)
+            self._biased = True
+        return self._cacc
 
     @property
     def nv(self) -> int:
@@ -87,7 +101,7 @@ class Dynamics:
         jac, rate, bias = np.empty((6, self.qvel.shape[0])), np.empty(6), np.empty(6)
         frame_rows(
             point, self._subtree_com[self._root[body]], self._last_dof[body], self._dof_parent, self._cdof,
-            self._cvel[body], self._cacc[body], jac, rate, bias,
+            self._cvel[body], self._bias()[body], jac, rate, bias,
         )  # fmt: skip
         return jac, rate, bias
 
@@ -95,7 +109,7 @@ class Dynamics:
         """Jacobian (3 k, nv) and bias acceleration (3 k,) of world points (k, 3) that move with a body."""
         return point_rows(
             points, self._subtree_com[self._root[body]], self._last_dof[body], self._dof_parent, self._cdof,
-            self._cvel[body], self._cacc[body],
+            self._cvel[body], self._bias()[body],
         )  # fmt: skip
 
     def survey(self, survey: Survey) -> tuple[Array, Array, Array, Array]:

@@ -6,7 +6,7 @@ to date (mj_step1), `step` applies a control and integrates (mj_step2). Plain mj
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import mujoco
 import numpy as np
@@ -76,7 +76,7 @@ class Control:
 
     def later(self) -> "Control":
         """The same decision one step on."""
-        return self if self.ramp is None else replace(self, ctrl=self.ctrl + self.ramp)
+        return self if self.ramp is None else Control(self.ctrl + self.ramp, self.driven, self.report, self.ramp)
 
 
 class World:
@@ -103,6 +103,7 @@ class World:
         # force [N] above which a prop slips out of a hand, by name
         self.grip_limits: dict[str, float] = {}
         self._tetrahedra = Tetrahedra.of(self.model)
+        self._ctrl, self._soft = self.data.ctrl, bool(self.model.nflex)
         self._dynamics = Dynamics(self.model, self.data)
         self.forward()
 
@@ -188,7 +189,7 @@ class World:
 
     def step(self, control: Control) -> None:
         """Second half of a step: apply, integrate, and notice divergence at once."""
-        self.data.ctrl[:] = control.ctrl
+        self._ctrl[:] = control.ctrl
         mujoco.mj_step2(self.model, self.data)
         self.steps += 1
         self._check()
@@ -198,7 +199,7 @@ class World:
         return self._tetrahedra.least_ratio(self.data)[0]
 
     def _check(self) -> None:
-        if self.model.nflex:
+        if self._soft:
             ratio, flesh = self._tetrahedra.least_ratio(self.data)
             if ratio <= 0:
                 raise Inverted(self.time, flesh)
@@ -248,6 +249,7 @@ class World:
         other.model = copy.copy(self.model)
         other.data = mujoco.MjData(other.model)
         mujoco.mj_copyData(other.data, other.model, self.data)
+        other._ctrl, other._soft = other.data.ctrl, self._soft
         other._dynamics = Dynamics(other.model, other.data)
         other._dynamics.stand_on(self._dynamics.supports)
         other._dynamics.load[:], other._dynamics.external[:] = self.load, self._dynamics.external

@@ -4,7 +4,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from manikin.controllers.direct import Direct, parabola
+from manikin.controllers.brakes import parabola
+from manikin.controllers.direct import Direct
 from manikin.loop import Run
 from manikin.physics.world import Push, World
 from manikin.scenes.build import build_run

@@ -1,0 +1,77 @@
+"""Joint limits and torque limits as rows on the accelerations of joints (Kim & Pollard 2011, Eq. 9 and 10)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.compiled import kernel
+
+Array = NDArray[np.float64]
+
+# the beta of Eq. 9 [rad], so that no gap is divided by zero; the parabola's top lies half of it inside the limit
+BETA = 2e-3
+# a joint that would meet its limit within this time [s] is braked, however far it is: the Delta of Eq. 9 grows with speed
+AHEAD = 0.06
+# a braking acceleration [rad/s^2] that can always be had
+BRAKE = 60.0
+# a joint beyond its limit is led back in about this time [s]
+RETURN = 0.02
+# the least Delta [rad]
+MARGIN = 0.1
+# when limits contradict each other, torque limits give way so many times less than joint limits
+TORQUE_STIFF = 100.0
+
+
+@kernel
+def brake(gap: float, v: float, dt: float) -> float:
+    """The greatest acceleration of a joint that is `gap` before a limit and moves towards it with v; infinite far from it."""
+    inside = max(gap - BETA, 0.0)
+    # the speed that may be reached with the coming update; beyond the limit it leads back
+    most = np.sqrt(2 * BRAKE * inside) if gap > 0 else gap / RETURN
+    keep = (most - v) / dt
+    if v > 0:
+        out = -(v * v) / (2 * inside + BETA) if gap < max(MARGIN, AHEAD * v) else np.inf
+    else:
+        out = keep if gap < MARGIN else np.inf
+    return min(out, keep) if gap <= 0 else out
+
+
+@kernel
+def parabola(q: Array, v: Array, low: Array, high: Array, dt: float) -> tuple[Array, Array]:
+    """Eq. 9: the least and the greatest acceleration of joints, infinite where nothing is near.
+
+    Departures: the parabola's top lies half of beta inside the limit; braking begins where the limit is near in time; and a
+    joint that rests at its limit, or comes back from it, must not set out for it at a speed that it could not brake.
+    """
+    least, most = np.empty(q.shape[0]), np.empty(q.shape[0])
+    for j in range(q.shape[0]):
+        least[j], most[j] = -brake(q[j] - low[j], -v[j], dt), brake(high[j] - q[j], v[j], dt)
+    return least, most
+
+
+@kernel
+def limit_rows(
+    q: Array, v: Array, low: Array, high: Array, torque: Array, D: Array, torque0: Array, dt: float
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """All limits as rows C u with their bounds and their stiffness: joints that are near theirs, then torques (Eq. 10).
+
+    Torque rows are scaled, so that all rows are of like size.
+    """
+    n = q.shape[0]
+    least, most = parabola(q, v, low, high, dt)
+    C, below, above, stiff = np.zeros((2 * n, n)), np.empty(2 * n), np.empty(2 * n), np.empty(2 * n)
+    m = 0
+    for j in range(n):
+        if least[j] > -np.inf or most[j] < np.inf:
+            C[m, j], below[m], above[m], stiff[m] = 1.0, least[j], most[j], 1.0
+            m += 1
+    for j in range(n):
+        if torque[j] < np.inf:
+            size = 0.0
+            for i in range(n):
+                size += D[j, i] * D[j, i]
+            size = max(np.sqrt(size), 1e-9)
+            for i in range(n):
+                C[m, i] = D[j, i] / size
+            below[m], above[m], stiff[m] = (-torque[j] - torque0[j]) / size, (torque[j] - torque0[j]) / size, TORQUE_STIFF
+            m += 1
+    return C[:m], below[:m], above[:m], stiff[:m]
