@@ -19,6 +19,13 @@ RETURN = 0.02
 MARGIN = 0.1
 # when limits contradict each other, torque limits give way so many times less than joint limits
 TORQUE_STIFF = 100.0
+# flesh that is squeezed below the first of these shares of its volume slackens the joints around it, fully at the second
+SORE, HURT = 0.35, 0.15
+# how strongly: a critically damped return [1/s] to where flesh is at ease, at most `CALM / dt`; and how far [rad/s^2] from it
+# joints may be told otherwise when flesh is halfway between
+EASE, CALM, OTHERWISE = 50.0, 0.25, 300.0
+# when limits contradict each other, sore flesh gives way first, and so far
+FLESH_STIFF = 1e-3
 
 
 @kernel
@@ -50,15 +57,18 @@ def parabola(q: Array, v: Array, low: Array, high: Array, dt: float) -> tuple[Ar
 
 @kernel
 def limit_rows(
-    q: Array, v: Array, low: Array, high: Array, torque: Array, D: Array, torque0: Array, dt: float
+    q: Array, v: Array, low: Array, high: Array, torque: Array, D: Array, torque0: Array, rest: Array, squeezed: Array,
+    dt: float,
 ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
-    """All limits as rows C u with their bounds and their stiffness: joints that are near theirs, then torques (Eq. 10).
+    """All limits as rows C u with their bounds and their stiffness: joints that are near theirs, torques (Eq. 10), and joints
+    in squeezed flesh.
 
-    Torque rows are scaled, so that all rows are of like size.
+    Torque rows are scaled, so that all rows are of like size. squeezed (n,): the least volume around each joint by its volume
+    at rest. The document does not say what keeps its flesh whole; without the last rows quick drags turn it inside out.
     """
     n = q.shape[0]
     least, most = parabola(q, v, low, high, dt)
-    C, below, above, stiff = np.zeros((2 * n, n)), np.empty(2 * n), np.empty(2 * n), np.empty(2 * n)
+    C, below, above, stiff = np.zeros((3 * n, n)), np.empty(3 * n), np.empty(3 * n), np.empty(3 * n)
     m = 0
     for j in range(n):
         if least[j] > -np.inf or most[j] < np.inf:
@@ -73,5 +83,14 @@ def limit_rows(
             for i in range(n):
                 C[m, i] = D[j, i] / size
             below[m], above[m], stiff[m] = (-torque[j] - torque0[j]) / size, (torque[j] - torque0[j]) / size, TORQUE_STIFF
+            m += 1
+    quick = min(EASE, CALM / dt)
+    for j in range(n):
+        if squeezed[j] < SORE:
+            share = min((SORE - squeezed[j]) / (SORE - HURT), 1.0)
+            ease, room = -quick * (2 * v[j] + quick * (q[j] - rest[j])), OTHERWISE * (1 - share) / share
+            # within what the joint's own limit allows
+            ease = min(max(ease, least[j]), most[j])
+            C[m, j], below[m], above[m], stiff[m] = 1.0, ease - room, ease + room, FLESH_STIFF
             m += 1
     return C[:m], below[:m], above[:m], stiff[:m]

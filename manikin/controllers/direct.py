@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 
 Formulation = Literal["acceleration", "velocity", "torque"]
 
+# a bound that gives way by more than this has been contradicted [rad/s^2, or its like]
+MOVED = 1e-3
 # a bone bears weight while the ground gives it at least this share of the character's
 BEARS = 0.2
 
@@ -95,7 +97,7 @@ class Direct:
         if self.unilateral and _tips(answer, x, weight := skeleton.weight):
             bounds = _pressed(bounds, answer, weight)
             x, slack = solve_hierarchy(levels, bounds, *prefer, first)
-        self.contradictions += bool(slack.any())
+        self.contradictions += bool((slack[bounds.stiff >= 1.0] > MOVED).any())
         return Decision(x, answer.D @ x + answer.torque0, bounds, slack, answer)
 
     def _prefer(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> tuple[Array, Array]:
@@ -110,9 +112,10 @@ class Direct:
         return answer.D / scale, answer.torque0 / scale
 
     def _bounds(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> Bounds:
-        """Eq. 9 and Eq. 10 as rows."""
+        """Eq. 9 and Eq. 10 as rows, and joints whose flesh is squeezed."""
         q, v = world.data.qpos[skeleton.address], world.data.qvel[skeleton.active]
-        return Bounds(*limit_rows(q, v, skeleton.low, skeleton.high, skeleton.torque, answer.D, answer.torque0, dt))
+        limits, flesh = (skeleton.low, skeleton.high, skeleton.torque), skeleton.squeeze
+        return Bounds(*limit_rows(q, v, *limits, answer.D, answer.torque0, flesh.rest, flesh.ratios(world.data), dt))
 
 
 def _levels(tasks: Sequence[Task], sizes: tuple[int, ...], A: Array, b: Array) -> list[Level]:

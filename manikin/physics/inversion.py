@@ -13,16 +13,21 @@ Ints = NDArray[np.int32]
 
 
 @kernel
+def _ratio(places: Array, corners: Ints, rest: float) -> float:
+    """The volume of one tetrahedron by its volume at rest."""
+    a, b, c, d = places[corners[0]], places[corners[1]], places[corners[2]], places[corners[3]]
+    ux, uy, uz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+    vx, vy, vz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
+    wx, wy, wz = d[0] - a[0], d[1] - a[1], d[2] - a[2]
+    return ((uy * vz - uz * vy) * wx + (uz * vx - ux * vz) * wy + (ux * vy - uy * vx) * wz) / rest
+
+
+@kernel
 def _least_ratio(places: Array, elements: Ints, rest: Array) -> tuple[float, int]:
     """Smallest volume by volume at rest, and the tetrahedron that has it."""
     least, which = np.inf, -1
     for e in range(elements.shape[0]):
-        a, b, c, d = places[elements[e, 0]], places[elements[e, 1]], places[elements[e, 2]], places[elements[e, 3]]
-        ux, uy, uz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-        vx, vy, vz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
-        wx, wy, wz = d[0] - a[0], d[1] - a[1], d[2] - a[2]
-        volume = (uy * vz - uz * vy) * wx + (uz * vx - ux * vz) * wy + (ux * vy - uy * vx) * wz
-        ratio = volume / rest[e]
+        ratio = _ratio(places, elements[e], rest[e])
         if ratio < least:
             least, which = ratio, e
     return least, which
@@ -62,3 +67,47 @@ class Tetrahedra:
             return float("inf"), ""
         ratio, element = _least_ratio(data.flexvert_xpos, self.elements, self.rest)
         return float(ratio), self.flesh[self.owner[element]]
+
+
+@kernel
+def _by_joint(places: Array, elements: Ints, rest: Array, bones: Ints, sides: Ints, count: int) -> Array:
+    """For each joint the smallest ratio of the tetrahedra around its two bones."""
+    least = np.full(count, np.inf)
+    for e in range(elements.shape[0]):
+        ratio = _ratio(places, elements[e], rest[e])
+        for k in range(4):
+            if bones[e, k] >= 0:
+                least[bones[e, k]] = min(least[bones[e, k]], ratio)
+    out = np.empty(sides.shape[0])
+    for j in range(sides.shape[0]):
+        out[j] = min(least[sides[j, 0]], least[sides[j, 1]])
+    return out
+
+
+@dataclass(frozen=True)
+class Squeeze:
+    """How the flesh around each joint of one character fares. bones (m, 4): the bone nearest to each corner of each
+    tetrahedron, -1 for others; sides (n, 2): the two bones of each joint; rest (n,): angles at which flesh is at ease."""
+
+    tetrahedra: Tetrahedra
+    bones: Ints
+    sides: Ints
+    rest: Array
+
+    def ratios(self, data: mujoco.MjData) -> Array:
+        """For each joint the smallest volume around it by its volume at rest; infinite where nothing is soft."""
+        tets = self.tetrahedra
+        if not len(tets.elements):
+            return np.full(len(self.sides), np.inf)
+        return _by_joint(data.flexvert_xpos, tets.elements, tets.rest, self.bones, self.sides, int(self.sides.max()) + 1)
+
+
+def find_squeeze(
+    model: mujoco.MjModel, tetrahedra: Tetrahedra, bone_of: NDArray[np.int64], joints: NDArray[np.int64]
+) -> Squeeze:
+    """Look at a character in its model. bone_of (nbody,): the bone that a body belongs to; joints: the active ones."""
+    corners = bone_of[model.flex_vertbodyid[tetrahedra.elements]] if len(tetrahedra.elements) else np.zeros((0, 4))
+    child = model.jnt_bodyid[joints]
+    sides = np.stack([child, model.body_parentid[child]], axis=1).astype(np.int32)
+    inside = np.isin(corners, sides)
+    return Squeeze(tetrahedra, np.where(inside, corners, -1).astype(np.int32), sides, model.qpos0[model.jnt_qposadr[joints]])

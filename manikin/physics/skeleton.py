@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from manikin.compiled import kernel
 from manikin.physics.contacts import contact_bodies
+from manikin.physics.inversion import Squeeze, find_squeeze
 from manikin.physics.world import World
 
 Array = NDArray[np.float64]
@@ -73,6 +74,7 @@ class Skeleton:
     bone_of: Ints  # (nbody,) the bone that a body belongs to, a node of flesh to the nearest one; -1 for others
     loops: Ints  # equalities that close loops
     weight: float  # [N] of bones and flesh
+    squeeze: Squeeze
 
     @cached_property
     def dofs(self) -> Ints:
@@ -269,4 +271,5 @@ def find_skeleton(
         bone_of=bone_of,
         loops=np.array(loops, np.int64),
         weight=float(model.body_mass[bone_of >= 0].sum() * np.linalg.norm(model.opt.gravity)),
+        squeeze=find_squeeze(model, world.tetrahedra, bone_of, numbers),
     )

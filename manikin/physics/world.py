@@ -102,7 +102,7 @@ class World:
         self.held: set[int] = set()
         # force [N] above which a prop slips out of a hand, by name
         self.grip_limits: dict[str, float] = {}
-        self._tetrahedra = Tetrahedra.of(self.model)
+        self.tetrahedra = Tetrahedra.of(self.model)
         self._ctrl, self._soft = self.data.ctrl, bool(self.model.nflex)
         self._dynamics = Dynamics(self.model, self.data)
         self.forward()
@@ -196,11 +196,11 @@ class World:
 
     def flesh_ratio(self) -> float:
         """Smallest volume of a tetrahedron of flesh by its volume at rest; infinite where nothing is soft."""
-        return self._tetrahedra.least_ratio(self.data)[0]
+        return self.tetrahedra.least_ratio(self.data)[0]
 
     def _check(self) -> None:
         if self._soft:
-            ratio, flesh = self._tetrahedra.least_ratio(self.data)
+            ratio, flesh = self.tetrahedra.least_ratio(self.data)
             if ratio <= 0:
                 raise Inverted(self.time, flesh)
         fastest = _fastest(self._dynamics.qpos, self._dynamics.qvel, TOO_FAST)
@@ -244,7 +244,7 @@ class World:
         other.mjcf, other.timestep = self.mjcf, self.timestep
         other.steps, other._fast_dof = self.steps, self._fast_dof
         other.switched, other.torque_limits, other.step_damping = list(self.switched), self.torque_limits, self.step_damping
-        other._tetrahedra = self._tetrahedra
+        other.tetrahedra = self.tetrahedra
         other.grips, other.held, other.grip_limits = self.grips, set(self.held), self.grip_limits
         other.model = copy.copy(self.model)
         other.data = mujoco.MjData(other.model)
