@@ -14,7 +14,8 @@ from manikin.recording import Recorder, Recording
 from manikin.scenes.scene import Scene, parse_text
 from manikin.studio import messages as m
 from manikin.studio.journal import Journal, Past, nearest_frame, read_qpos
-from manikin.studio.live import Live, Moment, Over, run_again, with_values
+from manikin.studio.live import Live, run_again, with_values
+from manikin.studio.moments import Moment, Over
 from manikin.studio.preview import Previewer
 from manikin.studio.takes import TakeFolder
 from manikin.studio.telling import model_message

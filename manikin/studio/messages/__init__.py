@@ -35,6 +35,7 @@ from manikin.studio.messages.client import (
     Vec3,
     Why,
 )  # fmt: skip
+from manikin.studio.messages.creatures import Arm, Event, Pin, PinInfo, Pins, Rank, Switch, TaskRank, Unpin, What, WhilePressed
 from manikin.studio.messages.frames import GHOST, LIVE, Frame, pack_frame, unpack_frame
 from manikin.studio.messages.server import (
     PROTOCOL,
@@ -68,11 +69,11 @@ from manikin.studio.messages.server import (
 from manikin.studio.messages.text import MAX_TEXT, MessageError, dump, kind_of, parse
 
 __all__ = [
-    "CLIENT", "GHOST", "LIVE", "MAX_TEXT", "PROTOCOL", "SERVER", "SPEEDS",
-    "Assist", "Balance", "BodyInfo", "Branch", "CameraInfo", "ClientMessage", "ContactWhy", "CreatureWhy", "Drag", "Error",
-    "Fan", "FanTake", "Frame", "GhostPose", "Grab", "Handle", "Input", "JointWhy", "Knob", "KnobInfo", "Knobs", "Marker",
-    "MeshInfo", "MessageError", "Mode", "Model", "Notice", "Open", "PathLine", "Pause", "Play", "Preview", "PreviewPaths",
-    "Quat", "Release", "Reset", "Seek", "ServerMessage", "Speed", "Status", "Step", "TakeDelete", "TakeGhost", "TakeInfo",
-    "TakeLoad", "TakeName", "TakeSave", "Takes", "TaskWhy", "Tick", "Undo", "Vec2", "Vec3", "Why", "WhyReport", "dump",
-    "kind_of", "pack_frame", "parse", "unpack_frame",
+    "CLIENT", "GHOST", "LIVE", "MAX_TEXT", "PROTOCOL", "SERVER", "SPEEDS", "Arm", "Assist", "Balance", "BodyInfo", "Branch",
+    "CameraInfo", "ClientMessage", "ContactWhy", "CreatureWhy", "Drag", "Error", "Event", "Fan", "FanTake", "Frame",
+    "GhostPose", "Grab", "Handle", "Input", "JointWhy", "Knob", "KnobInfo", "Knobs", "Marker", "MeshInfo", "MessageError",
+    "Mode", "Model", "Notice", "Open", "PathLine", "Pause", "Pin", "PinInfo", "Pins", "Play", "Preview", "PreviewPaths",
+    "Quat", "Rank", "Release", "Reset", "Seek", "ServerMessage", "Speed", "Status", "Step", "Switch", "TakeDelete",
+    "TakeGhost", "TakeInfo", "TakeLoad", "TakeName", "TakeSave", "Takes", "TaskRank", "TaskWhy", "Tick", "Undo", "Unpin",
+    "Vec2", "Vec3", "What", "WhilePressed", "Why", "WhyReport", "dump", "kind_of", "pack_frame", "parse", "unpack_frame",
 ]  # fmt: skip
