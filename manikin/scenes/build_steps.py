@@ -41,8 +41,9 @@ def build_script(scene: Scene, world: World, actors: list[Actor], tasks: list[Ta
         if not isinstance(spec.when, str):
             _check_condition(here, spec.when, by_name, scene.steps[:number])
         tune = {name: settings(here, by_name[name], scene.tasks[name], t) for name, t in spec.tune.items()}
-        if spec.formulation is not None and scene.controller != "direct":
-            raise here.wrong("formulation", "is for controller = 'direct'")
+        for key in ("formulation", "contact_joints", "compliant"):
+            if getattr(spec, key) is not None and scene.controller != "direct":
+                raise here.wrong(key, "is for controller = 'direct'")
         steps.append(Step(spec, _goals(here, spec, by_name), tune, _arrival(here, spec), _happenings(here, spec)))
     for fact, fact_spec in scene.facts.items():
         for step in (fact_spec.since, fact_spec.until):

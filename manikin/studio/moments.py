@@ -33,7 +33,7 @@ class Over:
     finished: bool
     last: str
     done: bool = False
-    adjust: dict[str, str] = field(default_factory=dict)
+    adjust: dict[str, str | bool] = field(default_factory=dict)
 
     def update(self, world: World, tasks: Sequence[Task]) -> list[str]:
         return []

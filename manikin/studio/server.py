@@ -34,6 +34,7 @@ from manikin.scenes.scene import shipped
 from manikin.studio.clients import Client
 from manikin.studio.journal import Past
 from manikin.studio.messages import MAX_TEXT, Error, MessageError, dump, kind_of, parse
+from manikin.studio.saved import scene_text_of
 from manikin.studio.session import Session
 from manikin.studio.takes import TakeFolder
 
@@ -41,7 +42,10 @@ STATIC = Path(__file__).parent / "static"
 PICTURES = Path(__file__).parent / "pictures"
 # the largest recording that is taken from outside [bytes]
 MAX_UPLOAD = 256 * 1024 * 1024
-EXPORTS = {".glb": "model/gltf-binary", ".bvh": "text/plain", ".mp4": "video/mp4", ".npz": "application/octet-stream"}
+EXPORTS = {
+    ".glb": "model/gltf-binary", ".bvh": "text/plain", ".mp4": "video/mp4", ".npz": "application/octet-stream",
+    ".toml": "application/toml",
+}  # fmt: skip
 
 
 class Studio:
@@ -195,12 +199,11 @@ class Studio:
         target = Path(tempfile.mkdtemp(prefix="manikin-")) / f"take{kind}"
         clean_up = BackgroundTask(_remove, target)
         try:
-            recording = await run_in_threadpool(lambda: Past(path).recording())
-            await run_in_threadpool(save, recording, target)
+            await run_in_threadpool(_write, path, target)
         except BaseException:
             _remove(target)
             raise
-        name = re.sub(r"[^A-Za-z0-9_-]+", "_", self.folder.name(take) or str(recording.meta["name"])) or take
+        name = re.sub(r"[^A-Za-z0-9_-]+", "_", self.folder.name(take) or Past(path).head["meta"]["name"]) or take
         return FileResponse(target, media_type=EXPORTS[kind], filename=f"{name}{kind}", background=clean_up)
 
     async def _upload(self, request: Request) -> Response:
@@ -239,6 +242,15 @@ class Studio:
                 return PlainTextResponse("The page has not been built: see docs/studio.md.", 503)
             raise HTTPException(404, "no such file")
         return FileResponse(file, headers={"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"})
+
+
+def _write(journal: Path, target: Path) -> None:
+    """A take as a file: a scene that does the same again, or what its recording can be saved as."""
+    past = Past(journal)
+    if target.suffix == ".toml":
+        target.write_text(scene_text_of(past), encoding="utf-8")
+    else:
+        save(past.recording(), target)
 
 
 async def _text(socket: WebSocket) -> str:

@@ -270,3 +270,17 @@ class Path:
         if i in (0, len(self.times) - 1):
             return np.zeros_like(self.keys[0])
         return (self.keys[i + 1] - self.keys[i - 1]) / (self.times[i + 1] - self.times[i - 1])
+
+
+@dataclass(frozen=True)
+class Held:
+    """Values that each stay until the next one: what a hand asked for, sample by sample. Before the first, the first."""
+
+    times: Array  # (n,) [s], increasing, from `start`
+    values: Array  # (n, k) in the measure's own form
+    start: float
+
+    def at(self, world: World, moving: bool = True) -> Aim:
+        # times are whole steps, and the world's clock adds them up
+        k = int(np.searchsorted(self.times, world.time - self.start + 1e-9, side="right")) - 1
+        return Aim(self.values[max(k, 0)])

@@ -259,7 +259,7 @@ def test_a_session_tells_of_pins_keeps_them_in_a_branch_and_arms_them_anew(sessi
     session.handle(m.Pin("upper", "angle", "falling"))
     told = heard.texts("pins")[-1]
     assert [(p["target"], p["holds"], p["at"]) for p in told["pins"]] == [("foot", True, None), ("upper", False, "falling")]
-    assert [t["name"] for t in told["tasks"]][0] == "pin"
+    assert next(t["name"] for t in told["tasks"]) == "pin"
     session._tell(time.perf_counter())
     count = len(heard.texts("pins"))
     session._due = dict.fromkeys(session._due, 0.0)

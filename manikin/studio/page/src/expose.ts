@@ -6,6 +6,7 @@ import type { Figure } from "./figure";
 import type { Ghosts } from "./ghosts";
 import type { Grab } from "./grab";
 import type { Vec3 } from "./messages";
+import type { Pinboard } from "./pinboard";
 import type { Pins } from "./pins";
 import type { Future, Previews } from "./preview";
 import type { Studio } from "./studio";
@@ -16,6 +17,7 @@ interface Parts {
   viewport: Viewport;
   grab: Grab;
   pins: Pins;
+  pinboard: Pinboard;
   previews: Previews;
   ghosts: Ghosts;
   contacts: Contacts;
@@ -62,6 +64,11 @@ class Exposed {
   /** Marks that are drawn: goals, where goals were, centres of mass. */
   get marks(): string[] {
     return this.parts.pins.names;
+  }
+
+  /** Marks of pins that are drawn. */
+  get pinMarks(): string[] {
+    return this.parts.pinboard.names;
   }
 
   /** Where a mark is drawn [m], Z up. */

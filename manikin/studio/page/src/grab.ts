@@ -50,6 +50,7 @@ export class Grab {
   /** The force arrow as it is drawn, for tests and for reading aloud. */
   shown = { visible: false, newtons: 0, text: "" };
   private drag: Drag | undefined;
+  private pointer = { x: -1, y: -1 };
   private second: { pointer: number; y: number } | undefined;
   private readonly arrow = new Arrow(FORCE, 0.009);
   private readonly thread = new Thread(GOAL);
@@ -112,6 +113,14 @@ export class Grab {
     const mode = push && body.modes.includes("push") ? "push" : body.modes[0]!;
     const point = toWorld(hit.point.clone().applyMatrix4(this.figure!.matrix(hit.body).invert()));
     return { target: body.name, mode, place: hit.point, point };
+  }
+
+  /** The part of a character that is held, or that lies under the pointer. */
+  partUnder(): string | undefined {
+    if (this.drag) return this.drag.mode === "task" ? this.drag.target : undefined;
+    const hit = this.figure?.pick(this.viewport.rayAt(this.pointer.x, this.pointer.y));
+    const body = hit && this.figure!.bodies[hit.body];
+    return body?.part_of === "character" ? body.name : undefined;
   }
 
   /** Turn what is held about the line of sight. */
@@ -180,6 +189,7 @@ export class Grab {
   }
 
   private move(event: PointerEvent, afterRaw = false): void {
+    this.pointer = { x: event.clientX, y: event.clientY };
     if (this.second && event.pointerId === this.second.pointer) {
       this.deepen(0.004 * (this.second.y - event.clientY));
       this.second.y = event.clientY;

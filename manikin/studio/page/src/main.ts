@@ -13,6 +13,7 @@ import { Grab } from "./grab";
 import { Help, listenToKeys, type Shortcut } from "./help";
 import { Knobs } from "./knobs";
 import { FRAME_LIVE, type ModelMessage, PROTOCOL, type StatusMessage } from "./messages";
+import { Pinboard } from "./pinboard";
 import { Pins } from "./pins";
 import { Previews } from "./preview";
 import { Studio } from "./studio";
@@ -29,6 +30,7 @@ const grab = new Grab(studio, (listen) => makeViewport(listen));
 const viewport = grab.view;
 grab.enabled = option("drag") !== "off";
 const pins = new Pins(studio, viewport);
+const pinboard = new Pinboard(studio, viewport, grab);
 const previews = new Previews(studio, viewport);
 const ghosts = new Ghosts(studio, viewport);
 const contacts = new Contacts(viewport);
@@ -140,7 +142,7 @@ function setPushing(on: boolean): void {
   pushButton.setAttribute("aria-pressed", String(on));
 }
 
-const pushButton = button("push", "Push instead of grab (P, or hold Shift)", () => setPushing(!grab.pushing), { id: "push" });
+const pushButton = button("push", "Push instead of grab (hold Shift)", () => setPushing(!grab.pushing), { id: "push" });
 const followButton = button("follow", "Follow the character (C)", () => setFollow(!follow));
 const previewButton = button("ghost", "Show the next second (G)", () => togglePreview(), { id: "preview" });
 const tools = h(
@@ -162,6 +164,7 @@ const knobs = new Knobs(studio);
 const panels = {
   knobs: { title: "Knobs", element: knobs.element },
   why: { title: "Why", element: why.element },
+  pins: { title: "Pins", element: pinboard.element },
   takes: { title: "Takes", element: takes.element },
 };
 type PanelName = keyof typeof panels;
@@ -238,12 +241,14 @@ function escape(): void {
 const shortcuts: Shortcut[] = [
   { keys: ["Space"], what: "Play, pause", run: () => studio.togglePlay() },
   { keys: ["."], what: "One step", run: () => transport.step(), repeats: true },
+  { keys: ["H"], what: "Run only while something is held", run: () => transport.togglePressed() },
   { keys: ["R"], what: "Back to the start", run: () => void studio.send({ kind: "reset" }) },
   { keys: ["1", "2", "3", "4"], what: "Speed 1, ½, ¼, ⅛" },
   { keys: ["←"], what: "Look back 0.1 s", run: () => timeline.nudge(-0.1), repeats: true },
   { keys: ["→"], what: "Forward again", run: () => timeline.nudge(0.1), repeats: true },
   { keys: ["T"], what: "Try again from here", run: () => timeline.branch() },
-  { keys: ["P"], what: "Push instead of grab", run: () => setPushing(!grab.pushing) },
+  { keys: ["P"], what: "Creatures: pin the orientation under the pointer; others: push instead of grab", run: () => void (pinboard.toggle("turn") || setPushing(!grab.pushing)) },
+  { keys: ["J"], what: "Creatures: pin the joint under the pointer", run: () => void pinboard.toggle("angle") },
   { keys: ["Q"], what: "Turn what is held", run: () => grab.turn(1), repeats: true },
   { keys: ["E"], what: "Turn it the other way", run: () => grab.turn(-1), repeats: true },
   { keys: ["G"], what: "Show the next second", run: togglePreview },
@@ -252,6 +257,7 @@ const shortcuts: Shortcut[] = [
   { keys: ["C"], what: "Follow the character", run: () => setFollow(!follow) },
   { keys: ["K"], what: "Knobs", run: () => showPanel("knobs") },
   { keys: ["W"], what: "Why", run: () => showPanel("why") },
+  { keys: ["I"], what: "Pins and priorities of creatures", run: () => void (studio.model?.direct && showPanel("pins")) },
   { keys: ["L"], what: "Takes", run: () => showPanel("takes") },
   { keys: ["S"], what: "All scenes", run: () => gallery.toggle() },
   { keys: ["Ctrl+Z"], what: "Turn the last knob back", run: () => void studio.send({ kind: "undo" }) },
@@ -282,6 +288,8 @@ showPanel(panel);
 studio.on("model", (model) => {
   setText(title, model.title || model.scene);
   title.title = [model.description, model.document].filter(Boolean).join("\n");
+  tabs.get("pins")!.hidden = !model.direct;
+  if (!model.direct && panel === "pins") showPanel("knobs");
   askWhy();
 });
 
@@ -321,6 +329,7 @@ function hintFor(status: StatusMessage): string {
     if (then?.length === 0) return on;
     return `${on} ${then ? "Pale rings: where the goals were." : "Goals are not recorded."}`;
   }
+  if (status.while_pressed && !grab.dragging) return "It runs while you hold something (H: freely again).";
   if (!status.playing && !grab.dragging) return "Paused. Press play (Space) and drag the character.";
   return "";
 }
@@ -353,4 +362,4 @@ studio.onLink((link) => {
 
 // --- for tests and the curious
 
-expose({ studio, viewport, grab, pins, previews, ghosts, contacts, figure: () => figure });
+expose({ studio, viewport, grab, pins, pinboard, previews, ghosts, contacts, figure: () => figure });
