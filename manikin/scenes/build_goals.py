@@ -26,7 +26,7 @@ from manikin.tasks.goals import (
     Throw,
     depth,
     launch_velocity,
-)
+)  # fmt: skip
 from manikin.tasks.laws import Hold
 from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Orientation, Points, Posture
 from manikin.tasks.task import Task
