@@ -15,7 +15,7 @@ from manikin.physics.world import World
 from manikin.spatial import quat_multiply
 from manikin.studio.cast import Cast
 from manikin.studio.messages import Grab, Mode
-from manikin.studio.names import DRAG, LEAN, SLOTS, TURN, WAITING
+from manikin.studio.names import DRAG, LEAN, STUDIO, TURN, WAITING
 from manikin.tasks.goals import Aim, Fixed, Goal
 from manikin.tasks.laws import Hold, Stabilize
 from manikin.tasks.measures import CentreOfMass, Orientation, Points
@@ -111,7 +111,7 @@ def markers(run: Run) -> list[tuple[str, Task, int, int, Array]]:
     """Goals that can be dragged: (name, task, body, first row, place). They are places that do not move by themselves."""
     out = []
     for task in run.tasks:
-        if task.name in (*WAITING, *SLOTS) or not isinstance(task.measure, Points):
+        if task.name in STUDIO or not isinstance(task.measure, Points):
             continue
         value = goal_value(run.world, task)
         if value is None:

@@ -24,7 +24,7 @@ from manikin.scenes.scripts import Steps, why_stuck
 from manikin.studio import drag, pulls
 from manikin.studio.cast import find_cast
 from manikin.studio.knobs import KnobBox
-from manikin.studio.messages import Arm, Assist, Drag, Grab, Knob, Pin, Rank, Release, Switch, Unpin, parse
+from manikin.studio.messages import Arm, Assist, Drag, Follow, Grab, Knob, Pin, Rank, Release, Switch, Unpin, parse
 from manikin.studio.minds import recall, remember, watch
 from manikin.studio.moments import Moment, Over, fields_of, set_fields, set_task, task_state
 from manikin.studio.pins import PinBoard, pin_tasks
@@ -32,7 +32,7 @@ from manikin.studio.soft import Fine, Surfaces
 
 Array = NDArray[np.float64]
 # what changes the motion, and so is recorded
-LiveInput = Grab | Drag | Release | Knob | Assist | Pin | Unpin | Arm | Rank | Switch
+LiveInput = Grab | Drag | Release | Knob | Assist | Pin | Unpin | Arm | Rank | Switch | Follow
 
 
 @dataclass
@@ -210,7 +210,8 @@ class Live:
             world.steps, before, data.ctrl.copy(), data.xfrc_applied.copy(), data.eq_active.copy(), world.model.eq_data.copy(),
             dynamics.load.copy(), dynamics.external.copy(), run._pushed, [task_state(t) for t in run.tasks], state,
             copy.deepcopy(script) if isinstance(script, Over) else None, dict(self.knobs.turned), copy.deepcopy(self.grip),
-            copy.deepcopy(self.board.pins), self.assist, self.impulse, remember(run, self.mind),
+            copy.deepcopy(self.board.pins), (self.board.keys, self.board.pending), self.assist, self.impulse,
+            remember(run, self.mind),
         )  # fmt: skip
 
     def restore(self, moment: Moment) -> None:
@@ -245,7 +246,7 @@ class Live:
             run.script = self._script
             set_fields(run.script, moment.script)
         self.grip, self.assist, self.impulse = copy.deepcopy(moment.grip), moment.assist, moment.impulse
-        self.board.pins = copy.deepcopy(moment.pins)
+        self.board.pins, (self.board.keys, self.board.pending) = copy.deepcopy(moment.pins), moment.keys
         self._before[:] = moment.before
 
 

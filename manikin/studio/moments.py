@@ -16,7 +16,7 @@ from manikin.errors import InputError
 from manikin.physics.world import World
 from manikin.studio import drag
 from manikin.studio.minds import Memory
-from manikin.studio.names import SLOTS, WAITING
+from manikin.studio.names import STUDIO
 from manikin.studio.pins import Pin
 from manikin.tasks.task import Task
 
@@ -61,6 +61,7 @@ class Moment:
     knobs: dict[str, float]
     grip: drag.Grip | None
     pins: list[Pin]
+    keys: tuple[tuple[tuple[float, ...], ...], bool]
     assist: float
     impulse: float
     memory: Memory
@@ -78,7 +79,7 @@ def set_fields(value: Any, state: dict[str, Any]) -> None:
 
 def task_state(task: Task) -> dict[str, Any]:
     # what a task of the scene measures never changes, and its script knows it too
-    leave = ("law", "name") if task.name in (*WAITING, *SLOTS) else ("law", "name", "measure")
+    leave = ("law", "name") if task.name in STUDIO else ("law", "name", "measure")
     return {**fields_of(task, *leave), "law": (type(task.law), fields_of(task.law, *_LAW_SHARED))}
 
 

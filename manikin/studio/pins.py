@@ -5,6 +5,7 @@ as lift-off, by itself. A run has a fixed number of tasks for pins, so that ever
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import mujoco
 import numpy as np
@@ -16,24 +17,28 @@ from manikin.loop import Run
 from manikin.physics.world import Push, World
 from manikin.scenes.build_steps import Condition, happening
 from manikin.studio.cast import Cast
-from manikin.studio.messages import Arm, Event, PinInfo, Pins, Rank, Switch, TaskRank, Unpin, What
+from manikin.studio.drag import SECOND
+from manikin.studio.messages import Arm, Event, Follow, PinInfo, Pins, Rank, Switch, TaskRank, Unpin, What
 from manikin.studio.messages import Pin as PinMessage
-from manikin.studio.names import SLOTS, WAITING
-from manikin.tasks.goals import Fixed
-from manikin.tasks.laws import Stabilize
+from manikin.studio.names import KEYS, SLOTS, STUDIO
+from manikin.tasks.goals import Fixed, Spline
+from manikin.tasks.laws import Stabilize, Track
 from manikin.tasks.measures import Orientation, Points, Posture
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
-PinInput = PinMessage | Unpin | Arm | Rank | Switch
+PinInput = PinMessage | Unpin | Arm | Rank | Switch | Follow
+# how closely key poses are followed [Hz], and how far [s] they are apart at the least
+FOLLOWED, LEAST_SPAN = 6.0, 1e-3
 _WORDS = {"lift_off": "lift-off", "falling": "falling", "touch_down": "touch-down"}
 _EVENTS: tuple[Event, ...] = ("lift_off", "falling", "touch_down")
 
 
 def pin_tasks() -> list[Task]:
-    """The tasks that wait, switched off, for pins."""
+    """The tasks that wait, switched off, for key poses and pins."""
     nobody = Points(np.array([1]), np.zeros((1, 3)))
-    return [Task(name, nobody, _law(), 0, active=False) for name in SLOTS]
+    keys = Task(KEYS, nobody, Track(FOLLOWED), SECOND, active=False)
+    return [keys, *(Task(name, nobody, _law(), 0, active=False) for name in SLOTS)]
 
 
 def _law() -> Stabilize:
@@ -79,6 +84,9 @@ class PinBoard:
     def __init__(self, run: Run, cast: Cast) -> None:
         self.run, self.cast = run, cast
         self.pins: list[Pin] = []
+        # key poses [time, deg...]: those that are followed, and whether they are yet to begin
+        self.keys: tuple[tuple[float, ...], ...] = ()
+        self.pending = False
         self._happens: dict[str, dict[str, Condition]] = {}
         if isinstance(run.controller, Direct):
             for root, skeleton in zip(cast.characters, run.controller.skeletons):
@@ -94,6 +102,8 @@ class PinBoard:
             self._switch(message)
         elif isinstance(message, PinMessage):
             self._pin(message)
+        elif isinstance(message, Follow):
+            self._follow(message)
         else:
             pin = self._known(message.pin)
             if isinstance(message, Arm):
@@ -159,8 +169,8 @@ class PinBoard:
             self._apply(pin, anew=False)
             return
         task = self._task(message.task)
-        if task.name in (*WAITING, *SLOTS):
-            raise InputError(f"switch.task: '{task.name}' is switched by a drag, or by a pin")
+        if task.name in STUDIO:
+            raise InputError(f"switch.task: '{task.name}' is switched by a drag, a pin or a key")
         if message.on and not task.active:
             task.law.restart()
         task.active = message.on
@@ -187,10 +197,42 @@ class PinBoard:
             raise InputError(f"task: no task is called '{name}'{did_you_mean(name, known)}")
         return task
 
+    # --- key poses
+
+    def posture(self) -> Posture:
+        """All active joints of the first creature."""
+        assert isinstance(self.run.controller, Direct)
+        skeleton = self.run.controller.skeletons[0]
+        return Posture(skeleton.address, skeleton.active)
+
+    def _follow(self, message: Follow) -> None:
+        measure = self.posture()
+        times = [0.0, *(row[0] for row in message.keys if row)]
+        if any(len(row) != measure.size + 1 for row in message.keys):
+            raise InputError(f"follow.keys: each needs [time, {measure.size} angles]")
+        if any(b - a < LEAST_SPAN for a, b in pairwise(times)):
+            raise InputError("follow.keys: times must increase, and begin after 0")
+        self.keys, self.pending = message.keys, bool(message.keys)
+        task = self._task(KEYS)
+        task.active = False
+        if message.keys:
+            task.measure = measure
+
+    def _begin_keys(self, world: World) -> None:
+        """From the pose of this moment, with the update of control that is due."""
+        task, rows = self._task(KEYS), np.array(self.keys)
+        assert isinstance(task.measure, Posture)
+        now = task.measure.angles(world.dynamics())[0]
+        task.law = Track(FOLLOWED)
+        task.aim_at(Spline.through(rows[:, 0], now, np.deg2rad(rows[:, 1:]), world.time))
+        self.pending = False
+
     # --- by events
 
     def push(self, world: World) -> Push | None:
         """Set and end what is armed for the present event. It is no force, but asked for like one."""
+        if self.pending and world.steps % self.run.every == 0:
+            self._begin_keys(world)
         for pin in self.pins:
             if pin.off or not (pin.waits or (pin.until is not None and pin.ended is None)):
                 continue
@@ -227,5 +269,6 @@ class PinBoard:
             for p in self.pins
         ]  # fmt: skip
         others = sorted((t for t in self.run.tasks if t.name not in SLOTS), key=lambda t: t.priority)
-        ranks = [TaskRank(t.name, t.priority, t.active, t.name not in WAITING) for t in others]
-        return Pins(tuple(sorted(pins, key=lambda p: p.priority)), tuple(ranks))
+        ranks = [TaskRank(t.name, t.priority, t.active, t.name not in STUDIO) for t in others]
+        follows = self.pending or any(t.active for t in others if t.name == KEYS)
+        return Pins(tuple(sorted(pins, key=lambda p: p.priority)), tuple(ranks), follows=follows)

@@ -21,7 +21,8 @@ from manikin.studio.drag import Dragged, goal_value
 from manikin.studio.journal import Past, read_qpos
 from manikin.studio.live import Live, LiveInput, run_again
 from manikin.studio.messages import Assist, Grab, Knob
-from manikin.tasks.laws import Law, Stabilize
+from manikin.studio.names import KEYS
+from manikin.tasks.laws import Law, Stabilize, Track
 from manikin.tasks.measures import CentreOfMass, Measure, Orientation, Points, Posture
 from manikin.tasks.task import Task
 
@@ -186,15 +187,17 @@ class Witness:
             while name in self.live.scene.tasks:
                 name += "_"
             self._begin(slot, task, change, Episode(name, slot, self.live.world.steps, _spec(self.live, task)))
-        if slot in self._open:
+        if slot in self._open and task.name != KEYS:
             self._sample(slot, task)
         self._states[slot] = _state(task)
 
     def _begin(self, slot: int, task: Task, change: Change, episode: Episode) -> None:
         self._open[slot] = (episode, task.law, task.measure)
         self.episodes.append(episode)
-        # rows are still to come: the list is shared
-        change.by_hand.setdefault("goals", {})[episode.name] = {"hold": episode.rows}
+        goal = {"hold": episode.rows}  # they are still to come: the list is shared
+        if task.name == KEYS:
+            goal = {"spline": [list(row) for row in self.live.board.keys]}
+        change.by_hand.setdefault("goals", {})[episode.name] = goal
 
     def _sample(self, slot: int, task: Task) -> None:
         episode = self._open[slot][0]
@@ -212,9 +215,11 @@ def _state(task: Task) -> dict[str, Any]:
 def _spec(live: Live, task: Task) -> dict[str, Any]:
     """A task of the studio as a table of a scene, switched off."""
     measure, law = task.measure, task.law
+    spec: dict[str, Any] = _measure(live, measure) | {"priority": task.priority, "active": False}
+    if isinstance(law, Track):
+        return spec | {"law": "track", "frequency": law.frequency}
     assert isinstance(law, Stabilize)
-    spec: dict[str, Any] = _measure(live, measure)
-    spec |= {"frequency": law.frequency, "smoothing": law.smoothing, "priority": task.priority, "active": False}
+    spec |= {"frequency": law.frequency, "smoothing": law.smoothing}
     if law.reach is not None:
         straight = isinstance(measure, Points | CentreOfMass)
         spec["reach"] = law.reach if straight else round(float(np.rad2deg(law.reach)), 9)
@@ -227,7 +232,7 @@ def _measure(live: Live, measure: Measure) -> dict[str, Any]:
         root = next(r for r, bodies in live.cast.characters.items() if measure.masses[bodies].any())
         return {"measure": "com", "axes": ["x", "y", "z"], "carried": 0.0, **_whose(live, root)}
     if isinstance(measure, Posture):
-        joints = [j for j in range(world.model.njnt) if world.model.jnt_qposadr[j] in measure.qpos]
+        joints = [int(np.flatnonzero(world.model.jnt_qposadr == address)[0]) for address in measure.qpos]
         names = [world.names(mujoco.mjtObj.mjOBJ_JOINT)[j] for j in joints]
         root = live.cast.of(int(world.model.jnt_bodyid[joints[0]]))[1]
         return {"measure": "posture", "of": [n.removeprefix(_prefix(live, root)) for n in names], **_whose(live, root)}

@@ -29,7 +29,7 @@ TICK = 0.004
 # physics that is later than this [s] gives up the lost time
 LATE = 0.1
 _POINTER = (m.Drag, m.Grab, m.Release, m.Assist)
-_PINS = (m.Pin, m.Unpin, m.Arm, m.Rank, m.Switch)
+_PINS = (m.Pin, m.Unpin, m.Arm, m.Rank, m.Switch, m.Follow)
 # moments to return to: one a second, and at most so many (every second one is then dropped)
 KEPT = 240
 
@@ -235,6 +235,9 @@ class Session(Teller):
             self._ready()
             live.give(message)
             self.preview.stale = True
+            self._tell_pins()
+        elif isinstance(message, m.Pose | m.PoseEnd | m.KeyAdd | m.KeyDrop):
+            self._handle_pose(message)
             self._tell_pins()
         elif isinstance(message, m.WhilePressed):
             self.while_pressed = message.on

@@ -1,6 +1,7 @@
 """The teller: what is told of a run, and how often. Nothing here waits for a page."""
 
 import collections
+from dataclasses import replace
 
 import mujoco
 
@@ -62,10 +63,14 @@ class Teller(Stage):
     def _tell_pins(self) -> None:
         """An event, or a step of the script, may change them too."""
         assert self.live is not None
-        told = self.live.board.told()
+        told = self._pins()
         if self.live.scene.controller == "direct" and told != self._pinned:
             self._pinned = told
             self._say(told)
+
+    def _pins(self) -> m.Pins:
+        assert self.live is not None
+        return replace(self.live.board.told(), keys=tuple(self.keys), posing=self.doll is not None)
 
     def _is_due(self, what: str, now: float, every: float) -> bool:
         if now < self._due[what]:
@@ -80,6 +85,8 @@ class Teller(Stage):
         self._sequence += 1
         when, data = self._shown_pose() or (live.time, live.world.data)
         self.send("frame", self._frame(m.LIVE, self._sequence, when, data))
+        if self.doll is not None and self.shown is None:
+            self.send("pose", self._frame(m.POSE, 0, live.time, self.doll.world.data))
         for number, ghost in enumerate(self.ghosts):
             frame = nearest_frame(ghost.past.times, when)
             past = self._frame(m.GHOST, number, ghost.past.times[frame], self._pose(ghost.past, frame))
@@ -119,5 +126,5 @@ class Teller(Stage):
         """What a page that has just come needs to know."""
         out: list[m.ServerMessage] = [self.takes()]
         if self.live is not None:
-            out = [model_message(self.live, self.take), self.status(), self.live.board.told(), *out]
+            out = [model_message(self.live, self.take), self.status(), self._pins(), *out]
         return [(message.kind, m.dump(message)) for message in out]

@@ -65,6 +65,47 @@ class Switch:
 
 
 @dataclass(frozen=True)
+class Pose:
+    """While time stands: bend the doll so that a point of a body (in its frame) comes near a place."""
+
+    kind: ClassVar[str] = "pose"
+    target: str
+    point: tuple[float, float, float]
+    goal: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class PoseEnd:
+    """Put the doll away; keys stay."""
+
+    kind: ClassVar[str] = "pose_end"
+
+
+@dataclass(frozen=True)
+class KeyAdd:
+    """Keep the doll's pose, or the present one, as a key so many seconds after the start of the keys."""
+
+    kind: ClassVar[str] = "key_add"
+    time: float
+
+
+@dataclass(frozen=True)
+class KeyDrop:
+    """Forget a key, by its number."""
+
+    kind: ClassVar[str] = "key_drop"
+    number: int
+
+
+@dataclass(frozen=True)
+class Follow:
+    """Follow key poses from now on, joined by a B-spline: rows [time, angles in degrees]. None: follow no more."""
+
+    kind: ClassVar[str] = "follow"
+    keys: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
 class WhilePressed:
     """Run only while something is held, as in the document; or freely."""
 
@@ -104,8 +145,14 @@ class TaskRank:
 
 @dataclass(frozen=True)
 class Pins:
-    """Pins and priorities, whenever they change. tasks: all others, the most important first."""
+    """Pins and priorities, whenever they change. tasks: all others, the most important first.
+
+    keys: rows [time, angles in degrees] that were kept. posing: there is a doll. follows: keys are followed.
+    """
 
     kind: ClassVar[str] = "pins"
     pins: tuple[PinInfo, ...]
     tasks: tuple[TaskRank, ...]
+    keys: tuple[tuple[float, ...], ...] = ()
+    posing: bool = False
+    follows: bool = False

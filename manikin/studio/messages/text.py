@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from manikin.errors import InputError, did_you_mean
 from manikin.studio.messages.client import CLIENT, SPEEDS, Assist, Branch, ClientMessage, Drag, FanTake, Seek, Speed, Step
-from manikin.studio.messages.creatures import Rank
+from manikin.studio.messages.creatures import KeyAdd, Rank
 from manikin.studio.messages.server import ServerMessage
 
 # the longest text message that is read [bytes], the longest name and list, the largest number that means anything [m, N, kg]
@@ -89,6 +89,8 @@ def _check(message: Any) -> None:
         raise MessageError(f"assist.newtons: given {message.newtons:g} (allowed: 0 to 10000)")
     if isinstance(message, Rank) and not 0 <= message.priority <= 99:
         raise MessageError(f"rank.priority: given {message.priority} (allowed: 0 to 99)")
+    if isinstance(message, KeyAdd) and not 0.01 <= message.time <= 60:
+        raise MessageError(f"key_add.time: given {message.time:g} (allowed: 0.01 to 60 s)")
     if isinstance(message, Drag) and message.turn is not None and not 0.5 < math.hypot(*message.turn) < 2:
         raise MessageError("drag.turn: a quaternion has the length 1")
     if isinstance(message, Seek | Branch) and message.time < 0:

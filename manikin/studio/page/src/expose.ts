@@ -8,6 +8,7 @@ import type { Grab } from "./grab";
 import type { Vec3 } from "./messages";
 import type { Pinboard } from "./pinboard";
 import type { Pins } from "./pins";
+import type { Poser } from "./poser";
 import type { Future, Previews } from "./preview";
 import type { Studio } from "./studio";
 import type { Viewport } from "./viewport";
@@ -18,6 +19,7 @@ interface Parts {
   grab: Grab;
   pins: Pins;
   pinboard: Pinboard;
+  poser: Poser;
   previews: Previews;
   ghosts: Ghosts;
   contacts: Contacts;
@@ -69,6 +71,11 @@ class Exposed {
   /** Marks of pins that are drawn. */
   get pinMarks(): string[] {
     return this.parts.pinboard.names;
+  }
+
+  /** Whether a doll is drawn. */
+  get doll(): boolean {
+    return this.parts.poser.shown;
   }
 
   /** Where a mark is drawn [m], Z up. */

@@ -15,6 +15,7 @@ import { Knobs } from "./knobs";
 import { FRAME_LIVE, type ModelMessage, PROTOCOL, type StatusMessage } from "./messages";
 import { Pinboard } from "./pinboard";
 import { Pins } from "./pins";
+import { Poser } from "./poser";
 import { Previews } from "./preview";
 import { Studio } from "./studio";
 import "./style.css";
@@ -31,6 +32,8 @@ const viewport = grab.view;
 grab.enabled = option("drag") !== "off";
 const pins = new Pins(studio, viewport);
 const pinboard = new Pinboard(studio, viewport, grab);
+const poser = new Poser(studio, viewport, grab);
+pinboard.element.append(poser.element);
 const previews = new Previews(studio, viewport);
 const ghosts = new Ghosts(studio, viewport);
 const contacts = new Contacts(viewport);
@@ -72,6 +75,7 @@ async function loadFigure(model: ModelMessage): Promise<void> {
   figure = grab.figure = next;
   previews.use(next);
   ghosts.use(next);
+  poser.use(next);
   viewport.add(next.root);
   if (studio.frame) next.pose(studio.frame.poses, studio.frame.meshes);
   shownScene = model.scene;
@@ -255,7 +259,8 @@ const shortcuts: Shortcut[] = [
   { keys: ["V"], what: "Five futures; click one", run: () => previews.fan() },
   { keys: ["F"], what: "Fit into view", run: frameSelection },
   { keys: ["C"], what: "Follow the character", run: () => setFollow(!follow) },
-  { keys: ["K"], what: "Knobs", run: () => showPanel("knobs") },
+  { keys: ["O"], what: "Creatures: pose a doll for a key", run: () => void (poser.set(!poser.on) && showPanel("pins")) },
+  { keys: ["K"], what: "Knobs; while posing: keep the pose as a key", run: () => void (poser.keep() || showPanel("knobs")) },
   { keys: ["W"], what: "Why", run: () => showPanel("why") },
   { keys: ["I"], what: "Pins and priorities of creatures", run: () => void (studio.model?.direct && showPanel("pins")) },
   { keys: ["L"], what: "Takes", run: () => showPanel("takes") },
@@ -329,6 +334,7 @@ function hintFor(status: StatusMessage): string {
     if (then?.length === 0) return on;
     return `${on} ${then ? "Pale rings: where the goals were." : "Goals are not recorded."}`;
   }
+  if (poser.on) return "Posing: drag the doll, K keeps its pose, O ends.";
   if (status.while_pressed && !grab.dragging) return "It runs while you hold something (H: freely again).";
   if (!status.playing && !grab.dragging) return "Paused. Press play (Space) and drag the character.";
   return "";
@@ -362,4 +368,4 @@ studio.onLink((link) => {
 
 // --- for tests and the curious
 
-expose({ studio, viewport, grab, pins, pinboard, previews, ghosts, contacts, figure: () => figure });
+expose({ studio, viewport, grab, pins, pinboard, poser, previews, ghosts, contacts, figure: () => figure });

@@ -365,6 +365,37 @@ export interface WhilePressedMessage {
   on: boolean;
 }
 
+// While time stands: bend the doll so that a point of a body (in its frame) comes near a place.
+export interface PoseMessage {
+  kind: "pose";
+  target: string;
+  point: Vec3;
+  goal: Vec3;
+}
+
+// Put the doll away; keys stay.
+export interface PoseEndMessage {
+  kind: "pose_end";
+}
+
+// Keep the doll's pose, or the present one, as a key so many seconds after the start of the keys.
+export interface KeyAddMessage {
+  kind: "key_add";
+  time: number;
+}
+
+// Forget a key, by its number.
+export interface KeyDropMessage {
+  kind: "key_drop";
+  number: number;
+}
+
+// Follow key poses from now on, joined by a B-spline: rows [time, angles in degrees]. None: follow no more.
+export interface FollowMessage {
+  kind: "follow";
+  keys: number[][];
+}
+
 // A scene was opened, or built anew. glb: address of its geometry, nodes called like bodies.
 //
 // direct: it is under direct control, and knows pins and priorities.
@@ -473,10 +504,15 @@ export interface KnobsMessage {
 }
 
 // Pins and priorities, whenever they change. tasks: all others, the most important first.
+//
+// keys: rows [time, angles in degrees] that were kept. posing: there is a doll. follows: keys are followed.
 export interface PinsMessage {
   kind: "pins";
   pins: PinInfo[];
   tasks: TaskRank[];
+  keys: number[][];
+  posing: boolean;
+  follows: boolean;
 }
 
 // Something to tell the user that is no error, such as a restart.
@@ -521,7 +557,12 @@ export type ClientMessage =
   | ArmMessage
   | RankMessage
   | SwitchMessage
-  | WhilePressedMessage;
+  | WhilePressedMessage
+  | PoseMessage
+  | PoseEndMessage
+  | KeyAddMessage
+  | KeyDropMessage
+  | FollowMessage;
 
 export type ServerMessage =
   | ModelMessage
@@ -540,4 +581,5 @@ export type ServerMessage =
 // u32 mesh, u32 count, count x 3 f32.
 export const FRAME_LIVE = 1;
 export const FRAME_GHOST = 2;
+export const FRAME_POSE = 3;
 export const FRAME_HEADER = 24;

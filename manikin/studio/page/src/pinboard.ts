@@ -11,7 +11,7 @@ import type { Viewport } from "./viewport";
 
 type Event = NonNullable<PinInfo["at"]>;
 const AT: Record<Event, string> = { lift_off: "at lift-off", falling: "when it falls", touch_down: "at touch-down" };
-const OURS: Record<string, string> = { studio_drag: "your drag", studio_turn: "your turning", studio_lean: "your lean" };
+const OURS: Record<string, string> = { studio_drag: "your drag", studio_turn: "your turning", studio_lean: "your lean", studio_keys: "your keys" };
 
 /** What a pin keeps, in words. */
 export function pinWords(pin: PinInfo): string {

@@ -9,7 +9,7 @@ import type { Studio } from "./studio";
 // the joints that work hardest are enough
 const JOINTS = 8;
 // names of what the studio adds to a run
-const OURS: Record<string, string> = { studio_drag: "your drag", studio_turn: "your turning", studio_lean: "your lean" };
+const OURS: Record<string, string> = { studio_drag: "your drag", studio_turn: "your turning", studio_lean: "your lean", studio_keys: "your keys" };
 
 export class Why {
   readonly element: HTMLElement;
