@@ -1,7 +1,7 @@
 """A session: one thread that owns a run, paces its steps to the clock, and tells whoever listens.
 
-Messages wait in a line that is emptied before every step; of several drags in a row only the last counts. Nothing here waits
-for a page: frames and messages are handed on and forgotten.
+Messages wait in a line that is emptied before every step; of several drags or poses in a row only the last counts. Nothing
+here waits for a page: frames and messages are handed on and forgotten.
 """
 
 import collections
@@ -137,10 +137,11 @@ class Session(Teller):
                 entry.settle()
                 continue
             message, arrived = entry
-            if isinstance(message, m.Drag):
+            if isinstance(message, m.Drag | m.Pose):
                 following = self._line[0] if self._line else None
-                if isinstance(following, tuple) and isinstance(following[0], m.Drag):
+                if isinstance(following, tuple) and type(following[0]) is type(message):
                     continue
+            if isinstance(message, m.Drag):
                 self._dragged = (arrived, message.stamp)
             try:
                 self.handle(message)

@@ -110,3 +110,41 @@ def test_a_human_has_no_pins(desk: Desk) -> None:
     desk.page.keyboard.press("p")
     assert desk.page.get_attribute('[data-testid="push"]', "aria-pressed") == "true"
     desk.page.keyboard.press("p")
+
+
+def test_a_doll_is_posed_kept_and_followed(lit: Desk) -> None:
+    desk = lit
+    desk.page.keyboard.press("o")
+    desk.until("document.querySelector('[data-testid=posing]').getAttribute('aria-pressed') === 'true'")
+    before = desk.body("head")
+    desk.press(*desk.spot("head"))
+    x, y = desk.place(before)
+    desk.move(x, y + 30)
+    desk.until("studio.doll")
+    desk.page.mouse.up()
+    desk.page.keyboard.press("k")
+    desk.until("studio.state.pins.keys.length === 1 && studio.state.pins.posing")
+    # the doll is what is pressed next: up again
+    x, y = desk.spot("head")
+    desk.press(x, y)
+    desk.move(x, y - 25)
+    desk.page.mouse.up()
+    desk.page.keyboard.press("k")
+    desk.until("studio.state.pins.keys.length === 2")
+    times = desk("studio.state.pins.keys.map(k => k[0])")
+    assert np.allclose(times, [0.3, 0.6])
+    assert np.array_equal(desk.body("head"), before), "only the doll has moved"
+    assert desk.status("length") == 0
+    desk.click("keys-play")
+    desk.until("studio.state.status.playing && studio.state.pins.follows && !studio.doll")
+    lowest = float(before[2])
+    while desk.status("time") < 0.8:
+        lowest = min(lowest, float(desk.body("head")[2]))
+    desk.pause()
+    assert lowest < before[2] - 0.02
+    assert desk.body("head")[2] > lowest + 0.01
+    assert desk.page.locator('[data-testid="key"]').count() == 2
+    desk.page.locator('[data-testid="key-drop"]').first.click()
+    desk.until("studio.state.pins.keys.length === 1")
+    desk.click("keys-stop")
+    desk.until("!studio.state.pins.follows")

@@ -1,6 +1,6 @@
 // Key poses: while time stands a doll is bent by hand, its poses are kept, and the character follows them through physics.
 
-import { button, h, throttled } from "./dom";
+import { button, h } from "./dom";
 import type { Figure } from "./figure";
 import type { Grab, PoseDrag } from "./grab";
 import { FRAME_POSE } from "./messages";
@@ -38,7 +38,7 @@ export class Poser {
       this.list,
       h("div", { class: "row" }, button("play", "Follow the keys from now on", () => this.play(), { text: "Play keys", id: "keys-play" }), this.stop),
     );
-    const send = throttled(40, (drag: PoseDrag) => void studio.send({ kind: "pose", ...drag }));
+    const send = (drag: PoseDrag) => void studio.send({ kind: "pose", ...drag });
     grab.posing = () => (this.on ? send : undefined);
     studio.on("pins", () => this.show());
     studio.on("model", () => {
