@@ -1,12 +1,11 @@
 // Puts the page together.
 
-import { Vector3 } from "three";
 import { given, option } from "./addresses";
-import { toView } from "./axes";
 import { Contacts } from "./contacts";
 import { button, h, icon, setText } from "./dom";
 import { expose } from "./expose";
 import { Figure } from "./figure";
+import { Follower } from "./follower";
 import { Gallery } from "./gallery";
 import { Ghosts } from "./ghosts";
 import { Grab } from "./grab";
@@ -31,9 +30,8 @@ const grab = new Grab(studio, (listen) => makeViewport(listen));
 const viewport = grab.view;
 grab.enabled = option("drag") !== "off";
 const pins = new Pins(studio, viewport);
-const pinboard = new Pinboard(studio, viewport, grab);
 const poser = new Poser(studio, viewport, grab);
-pinboard.element.append(poser.element);
+const pinboard = new Pinboard(studio, viewport, grab, poser.element);
 const previews = new Previews(studio, viewport);
 const ghosts = new Ghosts(studio, viewport);
 const contacts = new Contacts(viewport);
@@ -99,30 +97,7 @@ studio.onFrame((frame) => {
 
 // --- following and framing
 
-let follow = false;
-
-/** The middle of what matters: a centre of mass, or the first thing that can be grabbed. */
-function middle(): Vector3 | undefined {
-  // handles belong to the present: while one looks back, the root of the character stands in
-  if (studio.status?.handles[0] && !studio.status.seeking) return toView(studio.status.handles[0].place);
-  const root = studio.status?.handles[0]?.name;
-  const k = studio.model?.bodies.findIndex((body) => (root ? body.name === root : body.modes.length > 0)) ?? -1;
-  return k >= 0 && studio.frame ? toView(studio.frame.poses, new Vector3(), 7 * k) : undefined;
-}
-
-let followed: Vector3 | undefined;
-viewport.beforeDraw.push((seconds) => {
-  const now = middle();
-  if (now) viewport.lightAt(now);
-  if (!follow || !now || grab.dragging) {
-    followed = undefined;
-    return;
-  }
-  followed ??= now.clone();
-  const step = now.clone().sub(followed).multiplyScalar(1 - Math.exp(-6 * seconds));
-  followed.add(step);
-  viewport.shift(step);
-});
+const follower = new Follower(studio, viewport, () => grab.dragging);
 
 /** The whole of what was pressed last, or everything that moves. */
 function frameSelection(): void {
@@ -134,7 +109,7 @@ function frameSelection(): void {
 }
 
 function setFollow(on: boolean): void {
-  follow = on;
+  follower.on = on;
   followButton.setAttribute("aria-pressed", String(on));
   viewport.invalidate();
 }
@@ -147,7 +122,7 @@ function setPushing(on: boolean): void {
 }
 
 const pushButton = button("push", "Push instead of grab (hold Shift)", () => setPushing(!grab.pushing), { id: "push" });
-const followButton = button("follow", "Follow the character (C)", () => setFollow(!follow));
+const followButton = button("follow", "Follow the character (C)", () => setFollow(!follower.on));
 const previewButton = button("ghost", "Show the next second (G)", () => togglePreview(), { id: "preview" });
 const tools = h(
   "div",
@@ -258,7 +233,7 @@ const shortcuts: Shortcut[] = [
   { keys: ["G"], what: "Show the next second", run: togglePreview },
   { keys: ["V"], what: "Five futures; click one", run: () => previews.fan() },
   { keys: ["F"], what: "Fit into view", run: frameSelection },
-  { keys: ["C"], what: "Follow the character", run: () => setFollow(!follow) },
+  { keys: ["C"], what: "Follow the character", run: () => setFollow(!follower.on) },
   { keys: ["O"], what: "Creatures: pose a doll for a key", run: () => void (poser.set(!poser.on) && showPanel("pins")) },
   { keys: ["K"], what: "Knobs; while posing: keep the pose as a key", run: () => void (poser.keep() || showPanel("knobs")) },
   { keys: ["W"], what: "Why", run: () => showPanel("why") },

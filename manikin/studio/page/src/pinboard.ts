@@ -36,13 +36,14 @@ function stateWords(pin: PinInfo): string {
 export class Pinboard {
   readonly element: HTMLElement;
   private readonly list = h("div", { class: "pins", "data-testid": "pins" });
-  private readonly tasks = h("div", { class: "pins", "data-testid": "ranks" });
+  private readonly tasks = h("div", { class: "pins ranks", "data-testid": "ranks" });
   private readonly marks = new Map<string, Group>();
 
   constructor(
     private readonly studio: Studio,
     private readonly viewport: Viewport,
     private readonly grab: Grab,
+    more: HTMLElement,
   ) {
     const how = "Point at a body part: P pins how it is turned, J the angles of its joints; once more lets it go. Pins come before your drag.";
     this.element = h(
@@ -50,6 +51,7 @@ export class Pinboard {
       { class: "panel-body" },
       h("p", { class: "faint" }, how),
       this.list,
+      more,
       h("h3", {}, "Other tasks, the most important first"),
       this.tasks,
     );
