@@ -170,3 +170,36 @@ def test_a_human_is_refused(folder: TakeFolder) -> None:
     take.steps(3)
     with pytest.raises(InputError, match="direct control"):
         scene_text_of(take.past())
+
+
+def test_of_two_creatures_each_is_led_by_its_own_name(folder: TakeFolder) -> None:
+    text = """
+name = "two"
+controller = "direct"
+timestep = 0.001
+[control]
+rate = 200
+[characters.left]
+model = "lamp"
+at = [0.0, 0.6]
+[characters.right]
+model = "lamp"
+at = [0.0, -0.6]
+[tasks.calm]
+measure = "posture"
+law = "hold"
+priority = 2
+character = "left"
+"""
+    take = Taken(folder, parse_text(text, "two"))
+    take.steps(23)
+    take.give(m.Pin("left/foot", "turn"), m.Pin("right/upper", "angle"), m.Grab("right/head", "task"))
+    take.sweep("right/head", (0.0, 0.0, -0.05), 60, 7)
+    take.give(m.Grab("left/foot", "com"))
+    take.give(m.Drag(take.place("left/foot", (0.0, 0.0, 0.2))))
+    take.steps(80)
+    past = take.past()
+    scene = assert_same(past, scene_text_of(past))
+    assert {n: t.character for n, t in scene.tasks.items()} == {
+        "calm": "left", "drag_1": "right", "lean_1": "left", "pin_0_1": "left", "pin_1_1": "right",
+    }  # fmt: skip
