@@ -68,6 +68,11 @@ def test_a_part_under_the_pointer_is_pinned_armed_ranked_and_let_go(lit: Desk) -
     desk.page.keyboard.press("j")
     desk.until(f"{pins}.length === 0 && studio.pinMarks.length === 0")
     assert "Nothing is pinned" in desk.page.inner_text('[data-testid="pins"]')
+    # without keys: what was pressed last
+    desk.press(*desk.spot("lower"))
+    desk.release()
+    desk.click("pin-angle")
+    desk.until(f"{pins}.length === 1 && {pins}[0].target === 'lower' && {pins}[0].what === 'angle'")
 
 
 def test_it_runs_while_pressed_and_the_drag_is_saved_as_a_scene(lit: Desk, tmp_path: Path) -> None:

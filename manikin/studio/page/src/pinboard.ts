@@ -50,6 +50,12 @@ export class Pinboard {
       "div",
       { class: "panel-body" },
       h("p", { class: "faint" }, how),
+      h(
+        "div",
+        { class: "row" },
+        button("pin", "Pin how the part that you pressed last is turned, or let it go", () => this.toggleSelected("turn"), { text: "Turn", id: "pin-turn" }),
+        button("pin", "Pin the joints of the part that you pressed last, or let them go", () => this.toggleSelected("angle"), { text: "Joint", id: "pin-angle" }),
+      ),
       this.list,
       more,
       h("h3", {}, "Other tasks, the most important first"),
@@ -68,9 +74,18 @@ export class Pinboard {
   /** Pin what is under the pointer, or let it go. False where there are no pins. */
   toggle(what: PinInfo["what"]): boolean {
     if (!this.studio.model?.direct) return false;
-    const target = this.grab.partUnder();
+    return this.pin(this.grab.partUnder(), what);
+  }
+
+  /** For those without keys: the part that was pressed last. */
+  private toggleSelected(what: PinInfo["what"]): void {
+    const selected = this.studio.model?.bodies.find((body) => body.name === this.studio.selected);
+    this.pin(selected?.part_of === "character" ? selected.name : undefined, what);
+  }
+
+  private pin(target: string | undefined, what: PinInfo["what"]): boolean {
     if (!target) {
-      this.studio.say("Point at a part of the character to pin it.");
+      this.studio.say("Point at a part of the character, or press it first, to pin it.");
       return true;
     }
     const pin = this.studio.pins?.pins.find((p) => p.target === target && p.what === what);
