@@ -1,7 +1,8 @@
 """A take as a scene: its drags and pins become tasks and steps of a script, which `manikin run` replays exactly.
 
 The take is done again from its inputs, and what every task was asked for is noted at each update of control. Steps of the
-scene's own script come at the moments at which they began, so that nothing depends on conditions any more.
+scene's own script come at the moments at which they began, so that nothing depends on conditions any more. Then the script is
+run, and must come to the same end.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from manikin.controllers.direct import Direct
 from manikin.errors import InputError
 from manikin.physics.world import Push, World
-from manikin.scenes.scene import Scene, parse_scene, parse_text
+from manikin.scenes.build import build_run
+from manikin.scenes.scene import Scene, parse_text
 from manikin.scenes.scripts import Steps
 from manikin.studio.drag import Dragged, goal_value
 from manikin.studio.journal import Past, read_qpos
@@ -45,10 +47,14 @@ def scene_text_of(past: Past) -> str:
     gap = np.abs(live.world.data.qpos - read_qpos(past.path, past.offsets[-1], live.world.model.nq)).max()
     if not gap <= 1e-9:
         raise InputError(f"the take cannot be saved as a scene: done again, it differs by {gap:.2g}")
-    raw = _compose(scene, witness)
-    # what is written can be read
-    parse_scene(raw, scene.name)
-    return tomli_w.dumps(raw)
+    text = tomli_w.dumps(_compose(scene, witness))
+    # what is written does the same
+    again = build_run(parse_text(text, scene.name), record=False)
+    again.advance(live.world.steps)
+    gap = np.abs(live.world.data.qpos - again.world.data.qpos).max()
+    if not gap <= 1e-9:
+        raise InputError(f"the take cannot be saved as a scene: written down, it differs by {gap:.2g}")
+    return text
 
 
 def _check(scene: Scene, inputs: list[LiveInput]) -> None:

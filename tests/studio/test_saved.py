@@ -15,7 +15,7 @@ from manikin.spatial import quat_from_axis_angle
 from manikin.studio import messages as m
 from manikin.studio.journal import Journal, Past
 from manikin.studio.live import Live
-from manikin.studio.saved import scene_text_of
+from manikin.studio.saved import Episode, scene_text_of
 from manikin.studio.takes import TakeFolder
 
 
@@ -163,6 +163,21 @@ def test_what_a_script_cannot_say_is_refused(folder: TakeFolder, message: Any, s
     take.steps(3)
     with pytest.raises(InputError, match=says):
         scene_text_of(take.past())
+
+
+def test_what_would_not_do_the_same_is_refused(folder: TakeFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    take = Taken(folder, lamp())
+    take.give(m.Grab("head", "task"))
+    take.give(m.Drag(take.place("head", (0.0, 0.0, -0.05))))
+    take.steps(100)
+    past = take.past()
+
+    def forget(self: Episode, seconds: float, value: Any) -> None:
+        self.rows[:] = [[0.0, 0.0, 0.0, 0.1]]
+
+    monkeypatch.setattr(Episode, "hold", forget)
+    with pytest.raises(InputError, match="written down, it differs by"):
+        scene_text_of(past)
 
 
 def test_a_human_is_refused(folder: TakeFolder) -> None:
