@@ -5,6 +5,7 @@ scene's own script come at the moments at which they began, so that nothing depe
 run, and must come to the same end.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,7 +48,7 @@ def scene_text_of(past: Past) -> str:
     gap = np.abs(live.world.data.qpos - read_qpos(past.path, past.offsets[-1], live.world.model.nq)).max()
     if not gap <= 1e-9:
         raise InputError(f"the take cannot be saved as a scene: done again, it differs by {gap:.2g}")
-    text = tomli_w.dumps(_compose(scene, witness))
+    text = _short(tomli_w.dumps(_compose(scene, witness)))
     # what is written does the same
     again = build_run(parse_text(text, scene.name), record=False)
     again.advance(live.world.steps)
@@ -55,6 +56,15 @@ def scene_text_of(past: Past) -> str:
     if not gap <= 1e-9:
         raise InputError(f"the take cannot be saved as a scene: written down, it differs by {gap:.2g}")
     return text
+
+
+def _short(text: str) -> str:
+    """Arrays of plain numbers or words on one line each: a row of a drag is a line."""
+
+    def join(found: re.Match[str]) -> str:
+        return f"[{', '.join(line.strip().rstrip(',') for line in found[1].splitlines())}]"
+
+    return re.sub(r"\[\n((?:\s+[^\[\]\n]+,\n)+)\s*\]", join, text)
 
 
 def _check(scene: Scene, inputs: list[LiveInput]) -> None:

@@ -63,8 +63,7 @@ class Teller(Stage):
     def _tell_pins(self) -> None:
         """An event, or a step of the script, may change them too."""
         assert self.live is not None
-        told = self._pins()
-        if self.live.scene.controller == "direct" and told != self._pinned:
+        if self.live.scene.controller == "direct" and (told := self._pins()) != self._pinned:
             self._pinned = told
             self._say(told)
 

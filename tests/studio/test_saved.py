@@ -55,6 +55,7 @@ class Taken:
 def assert_same(past: Past, text: str) -> Any:
     """The saved scene, read from its text alone, moves as the take did, bit by bit."""
     scene = parse_text(text, "saved.toml")
+    assert max(len(line) for line in text.splitlines()) < 400
     again, first = mk.run(scene).recording, past.recording()
     assert again.meta["ok"], again.meta["reason"]
     assert again.qpos.shape == first.qpos.shape
@@ -95,7 +96,7 @@ steps = [
   { name = "still", when = { after = 0.123 , still = 0.05 }, off = ["pin"], tune.posture = { frequency = 2.0 } },
   { name = "quick", when = { after = 0.05 }, formulation = "velocity", end = true },
 ]
-knobs = { "tasks.posture.frequency" = [0.5, 5.0, "Hz"] }
+knobs = { "tasks.posture.frequency" = [0.5, 5.0, "Hz, or so"] }
 """
     take = Taken(folder, lamp(script))
     take.steps(41)
@@ -111,6 +112,7 @@ knobs = { "tasks.posture.frequency" = [0.5, 5.0, "Hz"] }
     names = [name for _, name in past.ticks]
     assert names == ["down", "still", "quick"]
     scene = assert_same(past, scene_text_of(past))
+    assert scene.knobs == {"tasks.posture.frequency": (0.5, 5.0, "Hz, or so")}
     assert "turn_1" in scene.tasks
     assert {"down", "still", "quick"} <= {s.name for s in scene.steps}
 
