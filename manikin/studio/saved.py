@@ -7,6 +7,7 @@ run, and must come to the same end.
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from manikin.controllers.direct import Direct
 from manikin.errors import InputError
+from manikin.export.save import save
 from manikin.physics.world import Push, World
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import Scene, parse_text
@@ -33,6 +35,15 @@ Array = NDArray[np.float64]
 _SETTINGS = ("formulation", "contact_joints", "compliant")
 # what is not said again of a step whose moment is known
 _CONDITIONS = {"when", "timeout", "otherwise", "fallback", "end"}
+
+
+def write_take(journal: Path, target: Path) -> None:
+    """A take as a file: a scene that does the same again, or what its recording can be saved as."""
+    past = Past(journal)
+    if target.suffix == ".toml":
+        target.write_text(scene_text_of(past), encoding="utf-8")
+    else:
+        save(past.recording(), target)
 
 
 def scene_text_of(past: Past) -> str:

@@ -29,12 +29,11 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from manikin.errors import InputError, ManikinError, OutputError
-from manikin.export.save import save
 from manikin.scenes.scene import shipped
 from manikin.studio.clients import Client
 from manikin.studio.journal import Past
 from manikin.studio.messages import MAX_TEXT, Error, MessageError, dump, kind_of, parse
-from manikin.studio.saved import scene_text_of
+from manikin.studio.saved import write_take
 from manikin.studio.session import Session
 from manikin.studio.takes import TakeFolder
 
@@ -199,7 +198,7 @@ class Studio:
         target = Path(tempfile.mkdtemp(prefix="manikin-")) / f"take{kind}"
         clean_up = BackgroundTask(_remove, target)
         try:
-            await run_in_threadpool(_write, path, target)
+            await run_in_threadpool(write_take, path, target)
         except BaseException:
             _remove(target)
             raise
@@ -242,15 +241,6 @@ class Studio:
                 return PlainTextResponse("The page has not been built: see docs/studio.md.", 503)
             raise HTTPException(404, "no such file")
         return FileResponse(file, headers={"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"})
-
-
-def _write(journal: Path, target: Path) -> None:
-    """A take as a file: a scene that does the same again, or what its recording can be saved as."""
-    past = Past(journal)
-    if target.suffix == ".toml":
-        target.write_text(scene_text_of(past), encoding="utf-8")
-    else:
-        save(past.recording(), target)
 
 
 async def _text(socket: WebSocket) -> str:
