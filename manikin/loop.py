@@ -24,7 +24,7 @@ class Script(Protocol):
     done: bool
     failed: str | None
     facts: dict[str, bool | float | None]
-    adjust: dict[str, str]  # new settings for the controller, until it has taken them
+    adjust: dict[str, str | bool]  # new settings for the controller, until it has taken them
 
     def update(self, world: World, tasks: Sequence[Task]) -> list[str]:
         """Names of what happened now."""

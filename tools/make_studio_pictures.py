@@ -1,13 +1,13 @@
 """Make the pictures of the studio: a card for each scene, and screenshots of the page for the documentation.
 
-Run: python tools/make_studio_pictures.py [cards | page]. Screenshots need Debian's chromium and the package playwright.
+Run: python tools/make_studio_pictures.py [cards | page | creatures]. Screenshots need Debian's chromium and playwright.
 """
 
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import manikin as mk  # before mujoco: it chooses what to draw with
 from PIL import Image  # isort: skip
 
 from manikin.export.render import Painter, view_of
-from manikin.scenes.scene import shipped
+from manikin.scenes.scene import Scene, parse_text, shipped
 from manikin.studio.server import PICTURES, Running, Studio
 from manikin.studio.takes import TakeFolder
 
@@ -190,10 +190,70 @@ def timeline(desk: Desk) -> None:
     desk.click("tab-knobs")
 
 
-def make_page() -> None:
+# --- creatures
+
+LAMP = """
+name = "desk_lamp"
+title = "A lamp to play with"
+controller = "direct"
+timestep = 0.001
+camera = { azimuth = 60, elevation = 8, distance = 1.4, at = [0.0, 0.0, 0.3] }
+[control]
+rate = 200
+[character]
+model = "lamp"
+[tasks.posture]
+measure = "posture"
+law = "hold"
+priority = 2
+"""
+
+
+def pins(desk: Desk) -> None:
+    """A lamp that jumps: its foot is pinned at lift-off until it touches down, its joints when it falls."""
+    desk.page.keyboard.press("i")
+    for target, what, at, until in (("foot", "turn", "lift_off", "touch_down"), ("upper", "angle", "falling", None)):
+        message = {"kind": "pin", "target": target, "what": what, "at": at, "then": what == "turn", "until": until}
+        desk.page.evaluate("m => studio.state.send(m)", message)
+    desk.play(0.3)
+    x, y = desk.press("head")
+    desk.page.mouse.move(x, y + 60, steps=8)
+    desk.play(0.6)
+    desk.page.keyboard.press("4")
+    desk.page.mouse.move(x, y - 260)
+    desk.until("studio.state.pins.pins.some(p => p.fired)")
+    desk.play(0.03)
+    desk.page.keyboard.press(" ")
+    desk.until("!studio.state.status.playing")
+    desk.shot("pins")
+    desk.page.mouse.up()
+    desk.page.keyboard.press("1")
+
+
+def keys(desk: Desk) -> None:
+    """A doll is bent for a key pose."""
+    desk.click("reset")
+    desk.until("studio.ready && studio.state.status.time === 0")
+    desk.page.evaluate("studio.state.pins.pins.forEach(p => studio.state.send({kind: 'unpin', pin: p.task}))")
+    desk.page.keyboard.press("o")
+    x, y = desk.press("head")
+    desk.page.mouse.move(x + 30, y + 90, steps=10)
+    desk.until("studio.doll")
+    time.sleep(0.5)
+    desk.page.mouse.up()
+    desk.page.keyboard.press("k")
+    x, y = desk.press("head")
+    desk.page.mouse.move(x + 60, y - 130, steps=10)
+    time.sleep(0.5)
+    desk.page.mouse.up()
+    desk.page.keyboard.press("k")
+    desk.until("studio.state.pins.keys.length === 2")
+    desk.shot("keys")
+
+
+def make_page(shots: Sequence[Callable[[Desk], None]], scene: Scene | None = None) -> None:
     from playwright.sync_api import sync_playwright
 
-    shots: tuple[Callable[[Desk], None], ...] = (gallery, grab, futures, push, why, timeline)
     with (
         tempfile.TemporaryDirectory() as folder,
         Running(Studio(TakeFolder(Path(folder)))) as running,
@@ -201,8 +261,12 @@ def make_page() -> None:
     ):
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 720})
+        if scene is not None:
+            running.studio.session.ask(lambda: running.studio.session.open(scene)).result()
         page.goto(f"{running.address}&fps=10")
         desk = Desk(page)
+        if scene is not None:
+            desk.until("window.studio?.ready")
         for shot in shots:
             shot(desk)
         browser.close()
@@ -213,4 +277,6 @@ if __name__ == "__main__":
     if wanted in ("", "cards"):
         make_cards()
     if wanted in ("", "page"):
-        make_page()
+        make_page((gallery, grab, futures, push, why, timeline))
+    if wanted in ("", "creatures"):
+        make_page((pins, keys), parse_text(LAMP, "desk_lamp"))

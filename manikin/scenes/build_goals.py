@@ -12,12 +12,29 @@ from manikin.scenes.build_here import Actor, Here
 from manikin.scenes.schema_tasks import ArrivingSpec, GoalSpec, MeetSpec, ThrowSpec
 from manikin.scenes.scripts import GoalMaker
 from manikin.spatial import quat_from_axis_angle, quat_multiply
-from manikin.tasks.goals import Against, Braced, Fixed, Goal, Meet, OnBody, Over, Path, Throw, depth, launch_velocity
+from manikin.tasks.goals import (
+    Against,
+    Braced,
+    Fixed,
+    Goal,
+    Held,
+    Meet,
+    OnBody,
+    Over,
+    Path,
+    Spline,
+    Throw,
+    depth,
+    launch_velocity,
+)  # fmt: skip
 from manikin.tasks.laws import Hold
 from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Orientation, Points, Posture
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
+
+# two key poses of a spline are at least this far [s] apart
+LEAST_SPAN = 1e-3
 
 
 def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -> GoalMaker:
@@ -33,15 +50,19 @@ def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -
             raise here.wrong(key, "a clip's pose is a goal for measure 'posture'")
         pose = _pose(here, actor, measure, spec, key)
         return lambda w: Fixed(pose)
+    if spec.spline is not None:
+        return _key_poses(here, measure, spec.spline, key)
     if spec.meet is not None:
         return _meeting(here, actor, measure, spec.meet, key)
     if spec.throw is not None:
         return _throwing(here, actor, measure, spec.throw, key)
+    if spec.hold is not None:
+        return _holding(here, measure, spec.hold, key)
     if spec.relative and not isinstance(measure, Points | CentreOfMass):
         raise here.wrong(f"{key}.relative", "is for measures 'point' and 'com'")
     if spec.path is not None:
-        path = np.array(spec.path, float) if len({len(r) for r in spec.path}) == 1 else None
-        if path is None or len(path) < 2 or not path.shape[1] or (np.diff(path[:, 0]) <= 0).any():
+        path = _rows(spec.path)
+        if path is None or len(path) < 2:
             raise here.wrong(key, "path needs two or more rows [time, numbers...] of one length, times increasing")
         keys = np.array([_numbers(here, measure, row[1:] * scale, key) for row in path])
         if spec.relative:
@@ -86,6 +107,41 @@ def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -
     if spec.relative:
         return lambda w: Fixed(value + measure.evaluate(w.dynamics()).value)
     return lambda w: Fixed(value)
+
+
+def _key_poses(here: Here, measure: Measure, rows: tuple[tuple[float, ...], ...], key: str) -> GoalMaker:
+    """A spline through poses; the first is the one in which its step begins."""
+    if not isinstance(measure, Posture):
+        raise here.wrong(f"{key}.spline", "is for measure 'posture'")
+    joints = measure.size
+    if not rows:
+        raise here.wrong(f"{key}.spline", "needs one or more rows [time, angles...]")
+    for number, row in enumerate(rows):
+        if len(row) != joints + 1:
+            raise here.wrong(
+                f"{key}.spline.{number}", f"needs {joints + 1} numbers [time, {joints} angles], {len(row)} were given"
+            )  # fmt: skip
+        before = rows[number - 1][0] if number else 0.0
+        if row[0] - before < LEAST_SPAN:
+            raise here.wrong(
+                f"{key}.spline.{number}", f"given {row[0]:g} s: must come at least {LEAST_SPAN:g} s after {before:g} s"
+            )
+    table = np.array(rows, float)
+    return lambda w: Spline.through(table[:, 0], measure.angles(w.dynamics())[0], np.deg2rad(table[:, 1:]), w.time)
+
+
+def _rows(given: tuple[tuple[float, ...], ...]) -> Array | None:
+    """Rows [time, numbers...] of one length with increasing times; None where they are not."""
+    rows = np.array(given, float) if len({len(r) for r in given}) == 1 else None
+    return None if rows is None or not rows.shape[1] or (np.diff(rows[:, 0]) <= 0).any() else rows
+
+
+def _holding(here: Here, measure: Measure, given: tuple[tuple[float, ...], ...], key: str) -> GoalMaker:
+    """Values that each stay until the next, in the measure's own form so that nothing is lost on the way."""
+    rows, size = _rows(given), 4 * len(measure.bodies) if isinstance(measure, Orientation) else _size(measure)
+    if rows is None or rows.shape[1] != size + 1:
+        raise here.wrong(key, f"hold needs rows [time, {size} numbers], times increasing")
+    return lambda w: Held(rows[:, 0], rows[:, 1:], w.time)
 
 
 def _meeting(here: Here, actor: Actor, measure: Measure, spec: MeetSpec, key: str) -> GoalMaker:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from manikin.errors import SceneError, did_you_mean
+from manikin.physics.skeleton import Skeleton
 from manikin.physics.world import World
 from manikin.scenes.build_goals import along, flying, goal_maker
 from manikin.scenes.build_here import Actor, Here
@@ -40,8 +41,9 @@ def build_script(scene: Scene, world: World, actors: list[Actor], tasks: list[Ta
         if not isinstance(spec.when, str):
             _check_condition(here, spec.when, by_name, scene.steps[:number])
         tune = {name: settings(here, by_name[name], scene.tasks[name], t) for name, t in spec.tune.items()}
-        if spec.formulation is not None and scene.controller != "direct":
-            raise here.wrong("formulation", "is for controller = 'direct'")
+        for key in ("formulation", "contact_joints", "compliant"):
+            if getattr(spec, key) is not None and scene.controller != "direct":
+                raise here.wrong(key, "is for controller = 'direct'")
         steps.append(Step(spec, _goals(here, spec, by_name), tune, _arrival(here, spec), _happenings(here, spec)))
     for fact, fact_spec in scene.facts.items():
         for step in (fact_spec.since, fact_spec.until):
@@ -120,16 +122,24 @@ def _happenings(here: Here, spec: StepSpec) -> tuple[Condition, ...]:
 
 def _centre(here: Here, axes: tuple[int, ...]) -> CentreOfMass:
     """The centre of mass of the first character, its flesh included."""
-    model, own = here.world.model, skeleton_of(here.world, here.actors[0].character).bone_of >= 0
-    return CentreOfMass(np.where(own, model.body_mass, 0.0), np.zeros(model.nbody), axes)
+    return _centre_of(here.world, skeleton_of(here.world, here.actors[0].character), axes)
+
+
+def _centre_of(world: World, skeleton: Skeleton, axes: tuple[int, ...]) -> CentreOfMass:
+    model = world.model
+    return CentreOfMass(np.where(skeleton.bone_of >= 0, model.body_mass, 0.0), np.zeros(model.nbody), axes)
 
 
 def _event(here: Here, event: str) -> Condition:
     """Whether the character does what is waited for."""
-    skeleton = skeleton_of(here.world, here.actors[0].character)
+    return happening(here.world, skeleton_of(here.world, here.actors[0].character), event)
+
+
+def happening(world: World, skeleton: Skeleton, event: str) -> Condition:
+    """Whether a character has lifted off, falls, or touches something."""
     if event == "touch_down":
         return skeleton.touches
-    rise, sign = _centre(here, (2,)), 1.0 if event == "lift_off" else -1.0
+    rise, sign = _centre_of(world, skeleton, (2,)), 1.0 if event == "lift_off" else -1.0
     return lambda w: not skeleton.touches(w) and sign * float(rise.evaluate(w.dynamics()).rate[0]) > 0
 
 

@@ -16,7 +16,7 @@ from manikin.scenes.schema_world import TugSpec
 from manikin.scenes.tugs import Tug
 from manikin.tasks.goals import Path
 from manikin.tasks.laws import Hold, Law, Nearest, Reach, Stabilize, Track
-from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Momentum, Orientation, Posture
+from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Momentum, Orientation, Points, Posture
 from manikin.tasks.task import Task
 
 # The gaze: eyes look a little down from the head's own straight ahead.
@@ -40,7 +40,8 @@ def _measure(here: Here, actor: Actor, spec: TaskSpec) -> Measure:
     mass = world.model.body_mass
     mine = [world.body(b) for b in character.bodies]
     if spec.measure == "point":
-        return here.points(actor, names, "of")
+        points = here.points(actor, names, "of")
+        return points if spec.offset is None else Points(points.bodies, points.offsets + np.array(spec.offset))
     if spec.measure == "orientation":
         bodies = here.points(actor, names, "of").bodies
         if spec.axis is None:
@@ -98,7 +99,7 @@ def settings(here: Here, task: Task, spec: TaskSpec, tune: TuneSpec) -> dict[str
     for key in out:
         if key == "max_force" and spec.measure not in ("point", "com"):
             raise here.wrong(f"tune.{task.name}.{key}", "is for measures 'point' and 'com'")
-        if key != "max_force" and not hasattr(task.law, key):
+        if key not in ("max_force", "priority") and not hasattr(task.law, key):
             known = [k for k in ("frequency", "smoothing", "reach", "ahead") if hasattr(task.law, k)]
             raise here.wrong(f"tune.{task.name}.{key}", f"law '{spec.law}' has no such setting (allowed: {', '.join(known)})")
     return out

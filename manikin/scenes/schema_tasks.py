@@ -58,6 +58,10 @@ class GoalSpec(Table):
     at: numbers of the measure, or one triple per point; measured in the frame of `of` (a prop, a body, or "feet") when given.
     carry: a held prop whose middle shall come to `at`; the hands keep their places on it.
     path: rows [time, numbers...] to be tracked. clip, frame: a pose of a clip, for posture.
+    spline: key poses, for posture: rows [time, one angle per joint] after the pose in which its step begins (Kim & Pollard
+    2011, section 3).
+    hold: rows [time, numbers...], each of which stays until the next: what a hand asked for. Numbers are those of the measure
+    itself: metres, quaternions (w, x, y, z), radians.
     relative: numbers of at or path are added to what the task measures when its step begins: a drag.
     scale: lengths are meant for a stature of 1.75 m and scale with the character.
     meet: a flying prop: where a point shall meet it, or (for a direction) against its flight.
@@ -70,6 +74,8 @@ class GoalSpec(Table):
     of: str | None = None
     carry: str | None = None
     path: tuple[tuple[Finite, ...], ...] | None = None
+    spline: tuple[tuple[Finite, ...], ...] | None = None
+    hold: tuple[tuple[Finite, ...], ...] | None = None
     clip: str | None = None
     frame: int = 0
     meet: MeetSpec | None = None
@@ -81,9 +87,9 @@ class GoalSpec(Table):
 
     @model_validator(mode="after")
     def _one_kind(self) -> "GoalSpec":
-        kinds = [k for k in ("at", "path", "clip", "meet", "throw", "along") if getattr(self, k) is not None]
+        kinds = [k for k in ("at", "path", "spline", "hold", "clip", "meet", "throw", "along") if getattr(self, k) is not None]
         if len(kinds) != 1:
-            raise ValueError("a goal needs exactly one of at, path, clip, meet, throw, along")
+            raise ValueError("a goal needs exactly one of at, path, spline, hold, clip, meet, throw, along")
         if (self.of or self.carry) and self.at is None:
             raise ValueError("of and carry go with at")
         if self.scale and self.at is None and self.path is None:
@@ -102,6 +108,7 @@ class TaskSpec(Table):
 
     measure: Literal["point", "orientation", "com", "momentum", "posture", "look"]
     of: tuple[str, ...] | str | None = None
+    offset: Vector | None = None  # point: metres from the one site or body, in the frame of its body
     axis: Vector | None = None  # orientation: only where this body axis points; look: the gaze axis
     axes: tuple[Literal["x", "y", "z"], ...] = Field(default=("x", "y"), min_length=1)  # com
     carried: float = Field(default=1.0, ge=0, le=100)  # com: a held load counts up to this share of the character's mass
@@ -139,6 +146,8 @@ class TaskSpec(Table):
             raise ValueError("axis is for measures 'orientation' and 'look'")
         if self.axis is not None and not any(self.axis):
             raise ValueError("axis must not be zero")
+        if self.offset is not None and (self.measure != "point" or (isinstance(self.of, tuple) and len(self.of) != 1)):
+            raise ValueError("offset is for measure 'point' of one site or body")
         if self.clip is not None and self.law != "nearest":
             raise ValueError("clip is for law 'nearest'; a pose to go to is goal = { clip = ... }")
         if self.goal is not None and self.law == "hold":
@@ -221,20 +230,22 @@ class WhenSpec(Table):
 
 
 class TuneSpec(Table):
-    """New settings for a task's law: frequency [Hz], smoothing [s], reach [m or deg], ahead [m], and its max_force [N]."""
+    """New settings for a task's law: frequency [Hz], smoothing [s], reach [m or deg], ahead [m]; and its max_force [N] and
+    priority."""
 
     frequency: float | None = Field(default=None, gt=0, le=50)
     smoothing: float | None = Field(default=None, ge=0, le=10)
     reach: Positive | None = None
     ahead: float | None = Field(default=None, ge=0, le=1)
     max_force: Positive | None = None
+    priority: int | None = Field(default=None, ge=0, le=99)
 
 
 class StepSpec(Table):
     """One step of the script: when it begins, and what it changes.
 
     goals: new goals of tasks (which switches them on). tune: new settings of their laws. grasp: {hand = prop}.
-    formulation: what the direct controller keeps small from now on.
+    formulation, contact_joints, compliant: settings of the direct controller from now on.
     timeout: if the NEXT step has not begun after so many seconds, the job has failed and the script jumps to `otherwise`;
     so it does when a grip breaks and there is one.
     """
@@ -248,6 +259,8 @@ class StepSpec(Table):
     on: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
     formulation: Literal["acceleration", "velocity", "torque"] | None = None
+    contact_joints: bool | None = None
+    compliant: bool | None = None
     timeout: Positive | None = None
     otherwise: str | None = None
     fallback: bool = False

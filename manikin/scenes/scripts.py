@@ -41,7 +41,7 @@ class Steps:
     slipped: bool = False  # a grip broke since the last update
     next_of: int = -2  # the step whose follower `next_step` is
     next_step: int | None = None
-    adjust: dict[str, str] = field(default_factory=dict)  # new settings for the controller, until it has taken them
+    adjust: dict[str, str | bool] = field(default_factory=dict)  # new settings for the controller, until it has taken them
 
     def __post_init__(self) -> None:
         conditions = [s.spec.when for s in self.steps if not isinstance(s.spec.when, str)]
@@ -148,13 +148,14 @@ class Steps:
             by_name[name].law.restart()
         for name, settings in step.tune.items():
             for key, value in settings.items():
-                setattr(by_name[name] if key == "max_force" else by_name[name].law, key, value)
+                setattr(by_name[name] if key in ("max_force", "priority") else by_name[name].law, key, value)
         for name, make in step.goals.items():
             by_name[name].aim_at(make(world))
             # unknown until the controller has looked: no step may pass on the old goal's error
             by_name[name].error = float("inf")
-        if step.spec.formulation is not None:
-            self.adjust["formulation"] = step.spec.formulation
+        for key in ("formulation", "contact_joints", "compliant"):
+            if (setting := getattr(step.spec, key)) is not None:
+                self.adjust[key] = setting
         self.done = step.spec.end
 
     def _note(self, spec: StepSpec, tasks: Sequence[Task], world: World) -> None:

@@ -5,7 +5,7 @@ import json
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from manikin.errors import InputError
 from manikin.scenes.scene import shipped
 from manikin.studio import messages as m
 from manikin.studio.measure import Figures, Served, memory_mb, served, watchers
+from manikin.studio.names import SLOTS
 from manikin.studio.session import Session
 from manikin.studio.takes import TakeFolder
 from manikin.studio.telling import model_message
@@ -28,12 +29,16 @@ class Monkey:
         self.targets += [(marker["name"], "goal") for marker in told["markers"]]
         self.targets += [(handle["name"], "com") for handle in told["handles"]]
         self.knobs = [k for k in told["knobs"] if k["live"]]
+        # creatures under direct control are pinned as well
+        self.bones = [b["name"] for b in told["bodies"] if b["part_of"] == "character"] if told["direct"] else []
         self.held = False
         self.place = np.zeros(3)
 
     def act(self) -> list[m.ClientMessage]:
         """What it does in a tenth of a second."""
         rng = self.rng
+        if self.bones and rng.random() < 0.1:
+            return [self._pin()]
         if not self.held:
             if rng.random() < 0.7:
                 return []
@@ -50,6 +55,20 @@ class Monkey:
             value = rng.integers(len(knob["choices"])) if knob["choices"] else rng.uniform(knob["low"], knob["high"])
             return [m.Knob(knob["path"], float(value)), self._drag()]
         return [self._drag()]
+
+    def _pin(self) -> m.ClientMessage:
+        """A pin, perhaps for an event, or one less, or another order of what is pinned."""
+        rng = self.rng
+        slot = SLOTS[int(rng.integers(4))]
+        chance = rng.random()
+        if chance < 0.3:
+            return m.Unpin(slot)
+        if chance < 0.5:
+            return m.Rank(slot, int(rng.integers(3)))
+        events = (None, *get_args(m.Event))
+        at, until = (events[int(rng.integers(len(events)))] for _ in range(2))
+        what: m.What = "turn" if rng.random() < 0.5 else "angle"
+        return m.Pin(self.bones[int(rng.integers(len(self.bones)))], what, at, bool(rng.random() < 0.5), until)
 
     def _drag(self) -> m.Drag:
         self.place = self.place + self.rng.normal(0, 0.05, 3)

@@ -15,6 +15,7 @@ from manikin.physics.world import World
 from manikin.spatial import quat_multiply
 from manikin.studio.cast import Cast
 from manikin.studio.messages import Grab, Mode
+from manikin.studio.names import DRAG, LEAN, STUDIO, TURN, WAITING
 from manikin.tasks.goals import Aim, Fixed, Goal
 from manikin.tasks.laws import Hold, Stabilize
 from manikin.tasks.measures import CentreOfMass, Orientation, Points
@@ -22,9 +23,6 @@ from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
 
-# tasks that wait, switched off, for a drag: of any body part, of its turn, of the centre of mass
-DRAG, TURN, LEAN = "studio_drag", "studio_turn", "studio_lean"
-WAITING = (DRAG, TURN, LEAN)
 # how hard a body part, and the centre of mass, may be pulled along [N], beside what carries their weight
 PART_FORCE, LEAN_FORCE = 300.0, 400.0
 # of creatures under direct control, pins come first and drags second (Kim & Pollard 2011, section 5.3)
@@ -41,13 +39,18 @@ def waiting_tasks(direct: bool = False) -> list[Task]:
         return [Task(name, nobody, _quick_law(), SECOND, active=False) for name in WAITING]
     return [
         Task(DRAG, nobody, _part_law(), 0, max_force=PART_FORCE, active=False),
-        Task(TURN, nobody, Stabilize(1.5, 0.05, 0.8), 1, active=False),
+        Task(TURN, nobody, _turn_law(), 1, active=False),
         Task(LEAN, nobody, Stabilize(1.0, 0.05, 0.1), 0, max_force=LEAN_FORCE, active=False),
     ]
 
 
 def _part_law() -> Stabilize:
     return Stabilize(1.5, 0.03, 0.2)
+
+
+def _turn_law() -> Stabilize:
+    # as a scene file would have it, in degrees
+    return Stabilize(1.5, 0.05, float(np.deg2rad(45.0)))
 
 
 def _quick_law() -> Stabilize:
@@ -108,7 +111,7 @@ def markers(run: Run) -> list[tuple[str, Task, int, int, Array]]:
     """Goals that can be dragged: (name, task, body, first row, place). They are places that do not move by themselves."""
     out = []
     for task in run.tasks:
-        if task.name in WAITING or not isinstance(task.measure, Points):
+        if task.name in STUDIO or not isinstance(task.measure, Points):
             continue
         value = goal_value(run.world, task)
         if value is None:
@@ -253,7 +256,7 @@ def hold_on(run: Run, grip: Grip) -> None:
     if grip.turn is not None and grip.body >= 0 and grip.mode == "task":
         wanted = quat_multiply(grip.turn, grip.start)
         if not turning.active:
-            turning.measure, turning.law = Orientation(np.array([grip.body])), Stabilize(1.5, 0.05, 0.8)
+            turning.measure, turning.law = Orientation(np.array([grip.body])), _turn_law()
             turning.aim_at(Fixed(wanted))
         turning.goal = Fixed(wanted)
 

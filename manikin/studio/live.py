@@ -1,16 +1,14 @@
 """A run with a user's hands in it: inputs act between steps, are recorded, and can be given again to get the same motion.
 
-`Moment` is all that the next step depends on, small and made of plain values: it goes to the preview's process, and back in
-time. A step leaves contacts and forces behind that the next one looks at, so a moment holds the state before the last step
-and `restore` does that step once more.
+A `Moment` is all that the next step depends on. A step leaves contacts and forces behind that the next one looks at, so a
+moment holds the state before the last step and `restore` does that step once more.
 """
 
 import copy
-import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import mujoco
 import numpy as np
@@ -26,58 +24,15 @@ from manikin.scenes.scripts import Steps, why_stuck
 from manikin.studio import drag, pulls
 from manikin.studio.cast import find_cast
 from manikin.studio.knobs import KnobBox
-from manikin.studio.messages import Assist, Drag, Grab, Knob, Release, parse
-from manikin.studio.minds import Memory, recall, remember, watch
+from manikin.studio.messages import Arm, Assist, Drag, Follow, Grab, Knob, Pin, Rank, Release, Switch, Unpin, parse
+from manikin.studio.minds import recall, remember, watch
+from manikin.studio.moments import Moment, Over, fields_of, set_fields, set_task, task_state
+from manikin.studio.pins import PinBoard, pin_tasks
 from manikin.studio.soft import Fine, Surfaces
-from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
 # what changes the motion, and so is recorded
-LiveInput = Grab | Drag | Release | Knob | Assist
-
-
-@dataclass
-class Over:
-    """The script of a run whose script has ended: the character lives on with its last tasks."""
-
-    failed: str | None
-    facts: dict[str, bool | float | None]
-    finished: bool
-    last: str
-    done: bool = False
-    adjust: dict[str, str] = field(default_factory=dict)
-
-    def update(self, world: World, tasks: Sequence[Task]) -> list[str]:
-        return []
-
-    def lost(self, hand: str, world: World) -> None:
-        self.failed = self.failed or f"{hand} lost its grip at {world.time:.2f} s"
-
-
-@dataclass(frozen=True)
-class Moment:
-    """Between two steps. before: the state before the last step; ctrl, wrench (nbody, 6), eq_active, eq_data: of that step."""
-
-    steps: int
-    before: Array
-    ctrl: Array
-    wrench: Array
-    eq_active: NDArray[np.uint8]
-    eq_data: Array
-    load: Array
-    external: Array
-    pushed: bool
-    tasks: list[dict[str, Any]]
-    script: dict[str, Any]
-    over: Over | None
-    knobs: dict[str, float]
-    grip: drag.Grip | None
-    assist: float
-    impulse: float
-    memory: Memory
-
-
-_LAW_SHARED = ("source", "leaders")  # never change, and every process has its own
+LiveInput = Grab | Drag | Release | Knob | Assist | Pin | Unpin | Arm | Rank | Switch | Follow
 
 
 @dataclass
@@ -125,7 +80,9 @@ class Live:
     helped: Array = field(default_factory=lambda: np.zeros(3), init=False)
 
     def __post_init__(self) -> None:
-        run = build_run(self.scene, True, drag.waiting_tasks(self.scene.controller == "direct"), self.make or Recorder)
+        direct = self.scene.controller == "direct"
+        waiting = drag.waiting_tasks(direct) + (pin_tasks() if direct else [])
+        run = build_run(self.scene, True, waiting, self.make or Recorder)
         assert run.recorder is not None
         self.meta = run.recorder.meta
         if self.make is None:
@@ -136,7 +93,8 @@ class Live:
         self._script = run.script
         skeletons = self.mind.skeletons if isinstance(self.mind, Direct) else ()
         self.cast = find_cast(run.world, self.meta, skeletons)
-        run.pullers = (*run.pullers, _Hand(self), *(_Helper(self, root) for root in self.cast.characters))
+        self.board = PinBoard(run, self.cast)
+        run.pullers = (*run.pullers, self.board, _Hand(self), *(_Helper(self, root) for root in self.cast.characters))
         self.surfaces: Surfaces = Fine(run.world.model, self.cast.flesh)
         self.knobs = KnobBox(self.scene, run, self.cast)
         self._before = run.world.full_state()
@@ -176,10 +134,15 @@ class Live:
             self.knobs.check(message.path, message.value)
             self.knobs.turn(message.path, message.value)
             self._note("knob", path=message.path, value=message.value)
-        else:
+        elif isinstance(message, Assist):
             self.assist = message.newtons
             self.helped = np.zeros(3)
             self._note("assist", newtons=message.newtons)
+        else:
+            if not isinstance(self.mind, Direct):
+                raise InputError("pins and priorities are for creatures under direct control")
+            self.board.give(message)
+            self._note(message.kind, **vars(message))
 
     def _let_go(self) -> None:
         if self.grip is not None:
@@ -242,12 +205,13 @@ class Live:
         run, world = self.run, self.run.world
         data, dynamics, script = world.data, world.dynamics(), run.script
         before = self._before.copy() if world.steps else world.full_state()
-        state = {} if isinstance(script, Over) else _fields(script, "steps")
+        state = {} if isinstance(script, Over) else fields_of(script, "steps")
         return Moment(
             world.steps, before, data.ctrl.copy(), data.xfrc_applied.copy(), data.eq_active.copy(), world.model.eq_data.copy(),
-            dynamics.load.copy(), dynamics.external.copy(), run._pushed, [_task_state(t) for t in run.tasks], state,
+            dynamics.load.copy(), dynamics.external.copy(), run._pushed, [task_state(t) for t in run.tasks], state,
             copy.deepcopy(script) if isinstance(script, Over) else None, dict(self.knobs.turned), copy.deepcopy(self.grip),
-            self.assist, self.impulse, remember(run, self.mind),
+            copy.deepcopy(self.board.pins), (self.board.keys, self.board.pending), self.assist, self.impulse,
+            remember(run, self.mind),
         )  # fmt: skip
 
     def restore(self, moment: Moment) -> None:
@@ -275,38 +239,15 @@ class Live:
         dynamics.load[:], dynamics.external[:] = moment.load, moment.external
         run._pushed = moment.pushed
         for task, state in zip(run.tasks, moment.tasks):
-            _set_task(task, state)
+            set_task(task, state)
         if moment.over is not None:
             run.script = copy.deepcopy(moment.over)
         else:
             run.script = self._script
-            _set_fields(run.script, moment.script)
+            set_fields(run.script, moment.script)
         self.grip, self.assist, self.impulse = copy.deepcopy(moment.grip), moment.assist, moment.impulse
+        self.board.pins, (self.board.keys, self.board.pending) = copy.deepcopy(moment.pins), moment.keys
         self._before[:] = moment.before
-
-
-def _fields(value: Any, *leave: str) -> dict[str, Any]:
-    """A copy of what a dataclass holds."""
-    return {f.name: copy.deepcopy(getattr(value, f.name)) for f in dataclasses.fields(value) if f.name not in leave}
-
-
-def _set_fields(value: Any, state: dict[str, Any]) -> None:
-    for name, content in state.items():
-        setattr(value, name, copy.deepcopy(content))
-
-
-def _task_state(task: Task) -> dict[str, Any]:
-    # what a task of the scene measures never changes, and its script knows it too
-    leave = ("law", "name") if task.name in drag.WAITING else ("law", "name", "measure")
-    return {**_fields(task, *leave), "law": (type(task.law), _fields(task.law, *_LAW_SHARED))}
-
-
-def _set_task(task: Task, state: dict[str, Any]) -> None:
-    kind, law = state["law"]
-    _set_fields(task, {k: v for k, v in state.items() if k != "law"})
-    if type(task.law) is not kind:
-        raise InputError(f"the moment is of another scene: task '{task.name}' has another law")
-    _set_fields(task.law, law)
 
 
 # --- inputs again
@@ -319,8 +260,8 @@ def read_input(row: dict[str, Any]) -> tuple[int, LiveInput]:
     if not isinstance(step, int) or isinstance(step, bool) or step < 0:
         raise InputError("inputs: each needs the step from which it acts")
     message = parse(json.dumps(rest))
-    if not isinstance(message, Grab | Drag | Release | Knob | Assist):
-        raise InputError(f"inputs: '{message.kind}' is none{did_you_mean('', ['grab', 'drag', 'release', 'knob', 'assist'])}")
+    if not isinstance(message, LiveInput):
+        raise InputError(f"inputs: '{message.kind}' is none{did_you_mean('', [c.kind for c in get_args(LiveInput)])}")
     return step, message
 
 

@@ -22,8 +22,9 @@ import numpy as np
 from manikin.errors import InputError, RunError
 from manikin.scenes.build import scene_text
 from manikin.scenes.scene import Scene, parse_text
-from manikin.studio.live import Live, Moment
+from manikin.studio.live import Live
 from manikin.studio.messages import Drag, GhostPose, PathLine, PreviewPaths, Quat, Vec3
+from manikin.studio.moments import Moment
 from manikin.studio.soft import flat
 
 # how far ahead [s], how often the paths have a point [1/s], and when the ghosts stand [s]

@@ -31,11 +31,11 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from manikin.errors import InputError, ManikinError, OutputError
-from manikin.export.save import save
 from manikin.scenes.scene import shipped
 from manikin.studio.clients import Client
 from manikin.studio.journal import Past
 from manikin.studio.messages import MAX_TEXT, Error, MessageError, dump, kind_of, parse
+from manikin.studio.saved import write_take
 from manikin.studio.session import Session
 from manikin.studio.takes import TakeFolder
 
@@ -43,7 +43,10 @@ STATIC = Path(__file__).parent / "static"
 PICTURES = Path(__file__).parent / "pictures"
 # the largest recording that is taken from outside [bytes]
 MAX_UPLOAD = 256 * 1024 * 1024
-EXPORTS = {".glb": "model/gltf-binary", ".bvh": "text/plain", ".mp4": "video/mp4", ".npz": "application/octet-stream"}
+EXPORTS = {
+    ".glb": "model/gltf-binary", ".bvh": "text/plain", ".mp4": "video/mp4", ".npz": "application/octet-stream",
+    ".toml": "application/toml",
+}  # fmt: skip
 
 
 class Studio:
@@ -198,12 +201,11 @@ class Studio:
         target = Path(tempfile.mkdtemp(prefix="manikin-")) / f"take{kind}"
         clean_up = BackgroundTask(_remove, target)
         try:
-            recording = await run_in_threadpool(lambda: Past(path).recording())
-            await run_in_threadpool(save, recording, target)
+            await run_in_threadpool(write_take, path, target)
         except BaseException:
             _remove(target)
             raise
-        name = re.sub(r"[^A-Za-z0-9_-]+", "_", self.folder.name(take) or str(recording.meta["name"])) or take
+        name = re.sub(r"[^A-Za-z0-9_-]+", "_", self.folder.name(take) or Past(path).head["meta"]["name"]) or take
         return FileResponse(target, media_type=EXPORTS[kind], filename=f"{name}{kind}", background=clean_up)
 
     async def _upload(self, request: Request) -> Response:

@@ -1,7 +1,7 @@
 """A session: one thread that owns a run, paces its steps to the clock, and tells whoever listens.
 
-Messages wait in a line that is emptied before every step; of several drags in a row only the last counts. Nothing here waits
-for a page: frames and messages are handed on and forgotten.
+Messages wait in a line that is emptied before every step; of several drags or poses in a row only the last counts. Nothing
+here waits for a page: frames and messages are handed on and forgotten.
 """
 
 import collections
@@ -12,26 +12,24 @@ import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import mujoco
-
 from manikin.errors import InputError, ManikinError, RunError, did_you_mean
 from manikin.scenes.scene import load_scene, shipped
 from manikin.studio import messages as m
-from manikin.studio.journal import Past, nearest_frame
+from manikin.studio.journal import Past
 from manikin.studio.live import Live
-from manikin.studio.stage import Send, Stage
+from manikin.studio.stage import Send
 from manikin.studio.takes import TakeFolder
-from manikin.studio.telling import handles_of, input_message, markers_of, model_message
-from manikin.studio.why import Explainer, vec
+from manikin.studio.teller import Teller
+from manikin.studio.telling import input_message
+from manikin.studio.why import Explainer
 
 T = TypeVar("T")
-# how often, in real seconds, listeners are told
-FRAME, STATUS, INPUT, WHY = 1 / 60, 1 / 12, 1 / 30, 1 / 5
 # steps come in groups of so many seconds: fewer, and waking up costs more than it brings
 TICK = 0.005
 # physics that is later than this [s] gives up the lost time
 LATE = 0.1
 _POINTER = (m.Drag, m.Grab, m.Release, m.Assist)
+_PINS = (m.Pin, m.Unpin, m.Arm, m.Rank, m.Switch, m.Follow)
 # moments to return to: one a second, and at most so many (every second one is then dropped)
 KEPT = 240
 
@@ -53,7 +51,7 @@ class _Question:
             self.answer.set_exception(error)
 
 
-class Session(Stage):
+class Session(Teller):
     """`send` is called from the session's thread."""
 
     def __init__(self, folder: TakeFolder, send: Send) -> None:
@@ -63,16 +61,10 @@ class Session(Stage):
         self._wake = threading.Event()
         self._stop = self._ended = False
         self._thread = threading.Thread(target=self._loop, name="physics", daemon=True)
-        self.speed = 1.0
         # (arrival, stamp) of the last drag that has not reached a step; of those that have: stamp, delay [s] and when
         self._dragged: tuple[float, float] | None = None
         self.delays: collections.deque[tuple[float, float, float]] = collections.deque(maxlen=2000)
-        self._stamp = 0.0
-        self._due = dict.fromkeys(("frame", "status", "input", "why"), 0.0)
         self._clock = (0.0, 0.0)  # real and simulated time from which steps are paced
-        self._rate: collections.deque[tuple[float, float]] = collections.deque(maxlen=64)
-        self._chosen: tuple[m.KnobInfo, ...] = ()  # the knobs as they were last told
-        self.audience = True  # whether anyone listens
         # processor time of all steps [s]
         self.step_seconds = 0.0
         self._per_second = 500  # steps of a simulated second
@@ -147,10 +139,11 @@ class Session(Stage):
                 entry.settle()
                 continue
             message, arrived = entry
-            if isinstance(message, m.Drag):
+            if isinstance(message, m.Drag | m.Pose):
                 following = self._line[0] if self._line else None
-                if isinstance(following, tuple) and isinstance(following[0], m.Drag):
+                if isinstance(following, tuple) and type(following[0]) is type(message):
                     continue
+            if isinstance(message, m.Drag):
                 self._dragged = (arrived, message.stamp)
             try:
                 self.handle(message)
@@ -233,7 +226,8 @@ class Session(Stage):
         live = self._open_run()
         if isinstance(message, m.Play):
             self._go_on()
-            self.playing = True
+            # who lets it run by itself wants it to run freely
+            self.playing, self.while_pressed = True, False
         elif isinstance(message, m.Pause):
             self.playing = False
         elif isinstance(message, m.Step):
@@ -244,7 +238,21 @@ class Session(Stage):
                     self._steps(1)
             self._due["frame"] = 0.0
         elif isinstance(message, m.Reset):
+            armed = live.board.again()
             self.open(self._present_scene())
+            for pin in armed:
+                self._open_run().give(pin)
+        elif isinstance(message, _PINS):
+            self._ready()
+            live.give(message)
+            self.preview.stale = True
+            self._tell_pins()
+        elif isinstance(message, m.Pose | m.PoseEnd | m.KeyAdd | m.KeyDrop):
+            self._handle_pose(message)
+            self._tell_pins()
+        elif isinstance(message, m.WhilePressed):
+            self.while_pressed = message.on
+            self.playing = message.on and live.grip is not None
         elif isinstance(message, m.Speed):
             self.speed = message.factor
             self._anchor()
@@ -276,6 +284,9 @@ class Session(Stage):
             self._say(input_message(live, False, self._stamp), unique=True)
         live.give(message)
         self.preview.stale = True
+        if self.while_pressed and isinstance(message, m.Grab | m.Release):
+            self._anchor()
+            self.playing = isinstance(message, m.Grab)
 
     def _open_run(self) -> Live:
         if self.live is None:
@@ -293,91 +304,7 @@ class Session(Stage):
 
     def _settle(self, live: Live, take: str, past: Past | None) -> None:
         super()._settle(live, take, past)
-        self._stamp, self._dragged = 0.0, None
+        self._stamp, self._dragged, self._pinned = 0.0, None, None
         self._per_second = round(1 / live.world.timestep)
         self._anchor()
         self._due = dict.fromkeys(self._due, 0.0)
-
-    # --- telling
-
-    def _tell(self, now: float) -> None:
-        """Frames and messages that are due."""
-        # all that is told goes with a frame
-        if self.live is None or not self._is_due("frame", now, FRAME):
-            return
-        self._rate.append((now, self.live.time))
-        if not self.audience:
-            return
-        self._send_frames()
-        self._send_preview()
-        if self._is_due("status", now, STATUS):
-            self._say(self.status())
-            self._tell_chosen()
-        if self.live.grip is not None and self._is_due("input", now, INPUT):
-            self._say(input_message(self.live, True, self._stamp))
-        # it explains the present, not what is looked at
-        present = not self.diverged and self.past is None and self.shown is None
-        if self.why is not None and present and self._is_due("why", now, WHY):
-            self._say(self.why.report())
-
-    def _tell_chosen(self) -> None:
-        """A step of the script may turn what a knob turns too."""
-        assert self.live is not None
-        knobs = self.live.knobs
-        if knobs.choices and (chosen := knobs.infos()) != self._chosen:
-            self._chosen = chosen
-            self._say(m.Knobs(chosen))
-
-    def _is_due(self, what: str, now: float, every: float) -> bool:
-        if now < self._due[what]:
-            return False
-        # on the beat, unless it was missed by far
-        self._due[what] = max(self._due[what] + every, now - every) if self._due[what] else now + every
-        return True
-
-    def _send_frames(self) -> None:
-        live = self.live
-        assert live is not None
-        self._sequence += 1
-        when, data = self._shown_pose() or (live.time, live.world.data)
-        self.send("frame", self._frame(m.LIVE, self._sequence, when, data))
-        for number, ghost in enumerate(self.ghosts):
-            frame = nearest_frame(ghost.past.times, when)
-            past = self._frame(m.GHOST, number, ghost.past.times[frame], self._pose(ghost.past, frame))
-            self.send(f"ghost {number}", past)
-
-    def _frame(self, kind: int, number: int, when: float, data: mujoco.MjData) -> bytes:
-        assert self.live is not None
-        return m.pack_frame(kind, number, when, data.xpos, data.xquat, self.live.surfaces.vertices(data))
-
-    def _send_preview(self) -> None:
-        live = self.live
-        assert live is not None
-        for paths in self.preview.results():
-            self._say(paths, unique=paths.choice >= 0)
-        moving = self.playing or self.preview.stale
-        if self.preview.on and moving and live.grip is not None and not self.diverged and self.past is None:
-            self.preview.ask(live)
-
-    def status(self) -> m.Status:
-        """How things stand."""
-        live = self.live
-        assert live is not None
-        ok, reason = live.outcome() if self.past is None else self.past.outcome()
-        (first, then), (last, now) = (self._rate[0], self._rate[-1]) if self._rate else ((0.0, 0.0), (0.0, 0.0))
-        realtime = (now - then) / (last - first) if self.playing and last > first else 0.0
-        shown = live.time if self.shown is None else self.shown
-        markers = () if self.past is not None else markers_of(live)
-        return m.Status(
-            self.take, shown, self._length(), self.playing, self.speed, live.step_name(), self._finished(),
-            tuple(m.Tick(at, name) for at, name in self._ticks()), ok and not self.diverged,
-            self.diverged or reason, realtime, self.shown is not None, bool(self.diverged), len(self.undone), live.assist,
-            vec(live.helped), live.impulse, markers, handles_of(live), self.preview.on, self.why is not None,
-        )  # fmt: skip
-
-    def welcome(self) -> list[tuple[str, str]]:
-        """What a page that has just come needs to know."""
-        out: list[m.ServerMessage] = [self.takes()]
-        if self.live is not None:
-            out = [model_message(self.live, self.take), self.status(), *out]
-        return [(message.kind, m.dump(message)) for message in out]

@@ -14,7 +14,9 @@ from manikin.recording import Recorder, Recording
 from manikin.scenes.scene import Scene, parse_text
 from manikin.studio import messages as m
 from manikin.studio.journal import Journal, Past, nearest_frame, read_qpos
-from manikin.studio.live import Live, Moment, Over, run_again, with_values
+from manikin.studio.live import Live, run_again, with_values
+from manikin.studio.moments import Moment, Over
+from manikin.studio.posing import Doll
 from manikin.studio.preview import Previewer
 from manikin.studio.takes import TakeFolder
 from manikin.studio.telling import model_message
@@ -50,6 +52,8 @@ class Stage:
         self._turned = ("", 0.0)  # the knob that was turned last, and when
         self.why: Explainer | None = None
         self.preview = Previewer()
+        self.doll: Doll | None = None  # what is posed for a key
+        self.keys: list[tuple[float, ...]] = []  # key poses that were kept: [time, angles in degrees]
         self._sequence = 0
         self._viewer: tuple[mujoco.MjModel, mujoco.MjData] | None = None
 
@@ -81,6 +85,8 @@ class Stage:
         changed = self.live is None or self.live.world.mjcf != live.world.mjcf
         if self.live is None or (self.live.scene.name, self.live.world.model.nq) != (live.scene.name, live.world.model.nq):
             self.ghosts = []
+            self.keys = []
+        self.doll = None
         self._close_take()
         explaining = self.why is not None
         if self.live is not None:
@@ -214,6 +220,30 @@ class Stage:
         if past.head["nq"] != self.live.world.model.nq or past.head["meta"]["name"] != self.live.scene.name:
             raise InputError("take: only takes of the same scene can be shown beside each other")
         self.ghosts.append(Ghost(take, past))
+
+    # --- key poses
+
+    def _handle_pose(self, message: m.Pose | m.PoseEnd | m.KeyAdd | m.KeyDrop) -> None:
+        live = self.live
+        assert live is not None
+        if isinstance(message, m.PoseEnd):
+            self.doll = None
+        elif isinstance(message, m.KeyDrop):
+            if not 0 <= message.number < len(self.keys):
+                raise InputError(f"key_drop.number: given {message.number}, of {len(self.keys)} keys")
+            del self.keys[message.number]
+        else:
+            self._ready()
+            if isinstance(message, m.Pose):
+                if self.playing:
+                    raise InputError("pose: stop first (Space)")
+                # where the character is now, if time has gone on
+                if self.doll is None or self.doll.world.steps != live.world.steps:
+                    self.doll = Doll(live)
+                self.doll.bend(message)
+            else:
+                row = (message.time, *(self.doll or Doll(live)).angles())
+                self.keys = sorted([k for k in self.keys if abs(k[0] - message.time) > 1e-3] + [row])
 
     # --- knobs
 

@@ -15,6 +15,7 @@ from manikin.physics.skeleton import UPWARD
 from manikin.studio.drag import com_of
 from manikin.studio.live import Live
 from manikin.studio.messages import Balance, ContactWhy, CreatureWhy, JointWhy, TaskWhy, Vec3, WhyReport
+from manikin.studio.names import KEYS, SLOTS
 from manikin.tasks.measures import CentreOfMass, Momentum, Points
 from manikin.tasks.task import Task
 
@@ -73,6 +74,8 @@ class Explainer:
         rivals = self._rivals(missed)
         out = []
         for task in sorted(live.run.tasks, key=lambda t: (not t.active, t.priority)):
+            if task.name in (KEYS, *SLOTS) and not task.active:
+                continue
             error = task.error if np.isfinite(task.error) else None
             force = told[task.name].force if task.name in told else 0.0
             # direct control knows no limits of force, only of torque

@@ -18,9 +18,10 @@ from manikin.scenes.scene import load_scene
 from manikin.spatial import quat_from_axis_angle, quat_multiply
 from manikin.studio import campaign
 from manikin.studio import messages as m
-from manikin.studio.drag import DRAG, LEAN, WAITING, com_of
+from manikin.studio.drag import com_of
 from manikin.studio.journal import Journal, Past
 from manikin.studio.live import Live, run_again, with_values
+from manikin.studio.names import DRAG, LEAN, WAITING
 from manikin.studio.preview import Previewer, look_ahead
 from manikin.studio.session import Session
 from manikin.studio.takes import TakeFolder

@@ -246,6 +246,9 @@ def test_scenes_takes_model_and_exports(page: Page, served: Running, folder: Tak
         assert f'filename="a_b_mine.{kind}"' in answer.headers["content-disposition"]
         assert len(answer.content) > 1000
     assert get(served, f"/api/takes/{take}/export.exe").status_code == 404
+    refused = get(served, f"/api/takes/{take}/export.toml")
+    assert refused.status_code == 400
+    assert "creatures under direct control" in refused.json()["error"]
     assert get(served, "/api/takes/nothing/export.glb").status_code == 404
     # and back in
     headers = {"x-manikin-token": served.studio.token}

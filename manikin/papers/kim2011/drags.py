@@ -64,7 +64,7 @@ class Outcome:
     smooth, struck: how far [rad] joints were beyond their limits in smooth motion and after impacts; beyond: for how long [s]
     after the last impact, and without a break, by more than SMOOTH. missed: how far the command was outside its bounds (Eq. 9
     and 10) beside the slack that was told; slack: updates in which limits contradicted each other. command, torque: largest
-    acceleration [rad/s^2], and torque as a share of its limit. flesh: least volume. broke: why it was stopped, "" if it was not.
+    acceleration [rad/s^2], and torque as a share of its limit. flesh: least volume. broke: why it was stopped, "" if not.
     """
 
     smooth: float

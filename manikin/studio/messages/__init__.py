@@ -35,7 +35,25 @@ from manikin.studio.messages.client import (
     Vec3,
     Why,
 )  # fmt: skip
-from manikin.studio.messages.frames import GHOST, LIVE, Frame, pack_frame, unpack_frame
+from manikin.studio.messages.creatures import (
+    Arm,
+    Event,
+    Follow,
+    KeyAdd,
+    KeyDrop,
+    Pin,
+    PinInfo,
+    Pins,
+    Pose,
+    PoseEnd,
+    Rank,
+    Switch,
+    TaskRank,
+    Unpin,
+    What,
+    WhilePressed,
+)  # fmt: skip
+from manikin.studio.messages.frames import GHOST, LIVE, POSE, Frame, pack_frame, unpack_frame
 from manikin.studio.messages.server import (
     PROTOCOL,
     SERVER,
@@ -68,11 +86,12 @@ from manikin.studio.messages.server import (
 from manikin.studio.messages.text import MAX_TEXT, MessageError, dump, kind_of, parse
 
 __all__ = [
-    "CLIENT", "GHOST", "LIVE", "MAX_TEXT", "PROTOCOL", "SERVER", "SPEEDS",
-    "Assist", "Balance", "BodyInfo", "Branch", "CameraInfo", "ClientMessage", "ContactWhy", "CreatureWhy", "Drag", "Error",
-    "Fan", "FanTake", "Frame", "GhostPose", "Grab", "Handle", "Input", "JointWhy", "Knob", "KnobInfo", "Knobs", "Marker",
-    "MeshInfo", "MessageError", "Mode", "Model", "Notice", "Open", "PathLine", "Pause", "Play", "Preview", "PreviewPaths",
-    "Quat", "Release", "Reset", "Seek", "ServerMessage", "Speed", "Status", "Step", "TakeDelete", "TakeGhost", "TakeInfo",
-    "TakeLoad", "TakeName", "TakeSave", "Takes", "TaskWhy", "Tick", "Undo", "Vec2", "Vec3", "Why", "WhyReport", "dump",
+    "CLIENT", "GHOST", "LIVE", "MAX_TEXT", "POSE", "PROTOCOL", "SERVER", "SPEEDS", "Arm", "Assist", "Balance", "BodyInfo",
+    "Branch", "CameraInfo", "ClientMessage", "ContactWhy", "CreatureWhy", "Drag", "Error", "Event", "Fan", "FanTake",
+    "Follow", "Frame", "GhostPose", "Grab", "Handle", "Input", "JointWhy", "KeyAdd", "KeyDrop", "Knob", "KnobInfo", "Knobs",
+    "Marker", "MeshInfo", "MessageError", "Mode", "Model", "Notice", "Open", "PathLine", "Pause", "Pin", "PinInfo", "Pins",
+    "Play", "Pose", "PoseEnd", "Preview", "PreviewPaths", "Quat", "Rank", "Release", "Reset", "Seek", "ServerMessage",
+    "Speed", "Status", "Step", "Switch", "TakeDelete", "TakeGhost", "TakeInfo", "TakeLoad", "TakeName", "TakeSave", "Takes",
+    "TaskRank", "TaskWhy", "Tick", "Undo", "Unpin", "Vec2", "Vec3", "What", "WhilePressed", "Why", "WhyReport", "dump",
     "kind_of", "pack_frame", "parse", "unpack_frame",
 ]  # fmt: skip

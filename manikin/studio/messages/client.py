@@ -6,6 +6,20 @@ World axes, metres, newtons, seconds; quaternions wxyz; `point` is in the frame 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
+from manikin.studio.messages.creatures import (
+    Arm,
+    Follow,
+    KeyAdd,
+    KeyDrop,
+    Pin,
+    Pose,
+    PoseEnd,
+    Rank,
+    Switch,
+    Unpin,
+    WhilePressed,
+)  # fmt: skip
+
 Vec2 = tuple[float, float]
 Vec3 = tuple[float, float, float]
 Quat = tuple[float, float, float, float]
@@ -201,5 +215,6 @@ class Why:
 ClientMessage = (
     Open | Play | Pause | Step | Reset | Speed | Grab | Drag | Release | Knob | Undo | Assist | Seek | Branch
     | TakeName | TakeSave | TakeLoad | TakeDelete | TakeGhost | Preview | Fan | FanTake | Why
+    | Pin | Unpin | Arm | Rank | Switch | WhilePressed | Pose | PoseEnd | KeyAdd | KeyDrop | Follow
 )  # fmt: skip
 CLIENT: dict[str, type] = {c.kind: c for c in get_args(ClientMessage)}

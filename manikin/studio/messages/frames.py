@@ -1,6 +1,6 @@
 """Pose frames: binary messages, little-endian.
 
-u32 kind        LIVE or GHOST
+u32 kind        LIVE, GHOST, or POSE for the doll that is posed
 u32 sequence    of live frames; of a ghost frame, the ghost's number
 f64 time [s]
 u32 bodies      how many poses follow
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from manikin.studio.messages.text import MessageError
 
-LIVE, GHOST = 1, 2
+LIVE, GHOST, POSE = 1, 2, 3
 HEADER = struct.Struct("<IIdII")
 _BLOCK = struct.Struct("<II")
 Array = NDArray[np.float64]

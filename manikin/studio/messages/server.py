@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from manikin.studio.messages.client import Mode, Vec2, Vec3
+from manikin.studio.messages.creatures import PinInfo, Pins, TaskRank
 
-PROTOCOL = 1
+PROTOCOL = 2
 
 # --- parts of messages
 
@@ -194,7 +195,10 @@ class Tick:
 
 @dataclass(frozen=True)
 class Model:
-    """A scene was opened, or built anew. glb: address of its geometry, nodes called like bodies."""
+    """A scene was opened, or built anew. glb: address of its geometry, nodes called like bodies.
+
+    direct: it is under direct control, and knows pins and priorities.
+    """
 
     kind: ClassVar[str] = "model"
     protocol: int
@@ -213,6 +217,7 @@ class Model:
     knobs: tuple[KnobInfo, ...]
     camera: CameraInfo
     take: str
+    direct: bool
 
 
 @dataclass(frozen=True)
@@ -222,6 +227,7 @@ class Status:
     finished: the script has ended, and the character lives on with its last tasks. ticks: what happened in the take so far.
 
     ok, reason: what became of the job so far. realtime: simulated over real time of the last second.
+    while_pressed: it runs only while something is held.
     seeking: an earlier moment is shown. diverged: physics broke off; reset, or branch from before.
     """
 
@@ -247,6 +253,7 @@ class Status:
     handles: tuple[Handle, ...]
     preview: bool
     why: bool
+    while_pressed: bool
 
 
 @dataclass(frozen=True)
@@ -327,9 +334,9 @@ class Error:
     message: str
 
 
-ServerMessage = Model | Status | WhyReport | Input | PreviewPaths | Takes | Knobs | Notice | Error
+ServerMessage = Model | Status | WhyReport | Input | PreviewPaths | Takes | Knobs | Pins | Notice | Error
 SERVER: dict[str, type] = {c.kind: c for c in get_args(ServerMessage)}
 PARTS = (
     BodyInfo, MeshInfo, Marker, Handle, KnobInfo, CameraInfo, TaskWhy, JointWhy, Balance, ContactWhy, CreatureWhy, PathLine,
-    GhostPose, TakeInfo, Tick,
+    GhostPose, TakeInfo, Tick, PinInfo, TaskRank,
 )  # fmt: skip

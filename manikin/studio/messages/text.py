@@ -10,11 +10,13 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from manikin.errors import InputError, did_you_mean
 from manikin.studio.messages.client import CLIENT, SPEEDS, Assist, Branch, ClientMessage, Drag, FanTake, Seek, Speed, Step
+from manikin.studio.messages.creatures import KeyAdd, Rank
 from manikin.studio.messages.server import ServerMessage
 
-# the longest text message that is read [bytes], the longest name, and the largest number that means anything [m, N, kg]
+# the longest text message that is read [bytes], the longest name and list, the largest number that means anything [m, N, kg]
 MAX_TEXT = 1_000_000
 MAX_NAME = 200
+MAX_MANY = 200
 MAX_NUMBER = 1e6
 
 
@@ -85,6 +87,10 @@ def _check(message: Any) -> None:
         raise MessageError(f"fan_take.choice: given {message.choice} (allowed: 0 to 4)")
     if isinstance(message, Assist) and not 0 <= message.newtons <= 10_000:
         raise MessageError(f"assist.newtons: given {message.newtons:g} (allowed: 0 to 10000)")
+    if isinstance(message, Rank) and not 0 <= message.priority <= 99:
+        raise MessageError(f"rank.priority: given {message.priority} (allowed: 0 to 99)")
+    if isinstance(message, KeyAdd) and not 0.01 <= message.time <= 60:
+        raise MessageError(f"key_add.time: given {message.time:g} (allowed: 0.01 to 60 s)")
     if isinstance(message, Drag) and message.turn is not None and not 0.5 < math.hypot(*message.turn) < 2:
         raise MessageError("drag.turn: a quaternion has the length 1")
     if isinstance(message, Seek | Branch) and message.time < 0:
@@ -122,6 +128,8 @@ def _reader(hint: Any, where: str) -> Reader:
         return lambda value: None if value is None else inner(value)
     if origin is Literal:
         return partial(_one_of, parts, where)
+    if origin is tuple and parts[-1] is Ellipsis:
+        return partial(_many, _reader(parts[0], where), where)
     if origin is tuple:
         return partial(_several, tuple(_reader(p, f"{where}.{k}") for k, p in enumerate(parts)), where)
     return partial({float: _float, int: _int, bool: _bool, str: _str}[hint], where)
@@ -137,6 +145,12 @@ def _several(readers: tuple[Reader, ...], where: str, value: Any) -> tuple[Any, 
     if not isinstance(value, list) or len(value) != len(readers):
         raise MessageError(f"{where}: must be {len(readers)} numbers")
     return tuple([read(v) for read, v in zip(readers, value)])
+
+
+def _many(read: Reader, where: str, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list) or len(value) > MAX_MANY:
+        raise MessageError(f"{where}: must be a list of at most {MAX_MANY}")
+    return tuple([read(v) for v in value])
 
 
 def _float(where: str, value: Any) -> float:

@@ -6,7 +6,7 @@ import types
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from manikin.studio.messages.client import CLIENT, SPEEDS, Mode, Quat, Vec2, Vec3
-from manikin.studio.messages.frames import GHOST, HEADER, LIVE
+from manikin.studio.messages.frames import GHOST, HEADER, LIVE, POSE
 from manikin.studio.messages.server import PARTS, PROTOCOL, SERVER
 
 
@@ -27,7 +27,8 @@ def typescript() -> str:
         "// Binary pose frames, little-endian: u32 kind, u32 sequence (the ghost's number in a ghost frame), f64 time,\n"
         "// u32 bodies, u32 meshes, bodies x 7 f32 (position, quaternion wxyz), then for each deforming mesh\n"
         "// u32 mesh, u32 count, count x 3 f32.\n"
-        f"export const FRAME_LIVE = {LIVE};\nexport const FRAME_GHOST = {GHOST};\nexport const FRAME_HEADER = {HEADER.size};"
+        f"export const FRAME_LIVE = {LIVE};\nexport const FRAME_GHOST = {GHOST};\nexport const FRAME_POSE = {POSE};\n"
+        f"export const FRAME_HEADER = {HEADER.size};"
     )
     return "\n\n".join(parts) + "\n"
 

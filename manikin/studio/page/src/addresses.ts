@@ -57,10 +57,24 @@ export async function upload(file: File): Promise<void> {
   if (!answer.ok) throw new Error(await reason(answer));
 }
 
-export type ExportFormat = "glb" | "bvh" | "mp4" | "npz";
+export type ExportFormat = "glb" | "bvh" | "mp4" | "npz" | "toml";
 
 export function exportAddress(take: string, format: ExportFormat): string {
   return withToken(`/api/takes/${encodeURIComponent(take)}/export.${format}`);
+}
+
+/** Fetch a take as a file and hand it to the browser as a download; what is wrong is thrown. */
+export async function download(take: string, format: ExportFormat): Promise<string> {
+  const answer = await fetch(exportAddress(take, format));
+  if (!answer.ok) throw new Error(await reason(answer));
+  const name = /filename="([^"]+)"/.exec(answer.headers.get("content-disposition") ?? "")?.[1] ?? `take.${format}`;
+  const address = URL.createObjectURL(await answer.blob());
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  window.setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  return name;
 }
 
 /** What the server says is wrong, in one line. */

@@ -6,7 +6,9 @@ import type { Figure } from "./figure";
 import type { Ghosts } from "./ghosts";
 import type { Grab } from "./grab";
 import type { Vec3 } from "./messages";
+import type { Pinboard } from "./pinboard";
 import type { Pins } from "./pins";
+import type { Poser } from "./poser";
 import type { Future, Previews } from "./preview";
 import type { Studio } from "./studio";
 import type { Viewport } from "./viewport";
@@ -16,6 +18,8 @@ interface Parts {
   viewport: Viewport;
   grab: Grab;
   pins: Pins;
+  pinboard: Pinboard;
+  poser: Poser;
   previews: Previews;
   ghosts: Ghosts;
   contacts: Contacts;
@@ -62,6 +66,16 @@ class Exposed {
   /** Marks that are drawn: goals, where goals were, centres of mass. */
   get marks(): string[] {
     return this.parts.pins.names;
+  }
+
+  /** Marks of pins that are drawn. */
+  get pinMarks(): string[] {
+    return this.parts.pinboard.names;
+  }
+
+  /** Whether a doll is drawn. */
+  get doll(): boolean {
+    return this.parts.poser.shown;
   }
 
   /** Where a mark is drawn [m], Z up. */

@@ -4,11 +4,14 @@ import { Plane, Quaternion, Vector3 } from "three";
 import { toView, toWorld, toWorldQuat } from "./axes";
 import type { Figure } from "./figure";
 import { FORCE, GOAL, Arrow, faceCamera, goalMark, Label, NEWTONS_PER_METRE, Thread } from "./marks";
-import type { Handle, InputMessage, Marker, Mode, StatusMessage } from "./messages";
+import type { Handle, InputMessage, Marker, Mode, StatusMessage, Vec3 } from "./messages";
 import type { Studio } from "./studio";
 import type { Viewport } from "./viewport";
 
 interface Drag {
+  point: Vec3;
+  /** It is a doll that is dragged. */
+  poses: ((drag: PoseDrag) => void) | undefined;
   pointer: number;
   target: string;
   mode: Mode;
@@ -22,6 +25,13 @@ interface Drag {
   pinned: boolean;
   x: number;
   y: number;
+}
+
+/** Where a part of the doll is dragged to. */
+export interface PoseDrag {
+  target: string;
+  point: Vec3;
+  goal: Vec3;
 }
 
 interface Pick {
@@ -44,12 +54,17 @@ export class Grab {
   beforePick: ((x: number, y: number) => boolean) | undefined;
   /** Whether what is held stays held without a finger on it, while a future is chosen. */
   staysHeld: () => boolean = () => false;
+  /** While a doll is posed: who hears of drags, which then move nothing else. */
+  posing: () => ((drag: PoseDrag) => void) | undefined = () => undefined;
+  /** The doll, once there is one: it is what is pressed then. */
+  doll: Figure | undefined;
   enabled = true;
   figure: Figure | undefined;
   sent = 0;
   /** The force arrow as it is drawn, for tests and for reading aloud. */
   shown = { visible: false, newtons: 0, text: "" };
   private drag: Drag | undefined;
+  private pointer = { x: -1, y: -1 };
   private second: { pointer: number; y: number } | undefined;
   private readonly arrow = new Arrow(FORCE, 0.009);
   private readonly thread = new Thread(GOAL);
@@ -91,7 +106,7 @@ export class Grab {
   /** What lies under the pointer; undefined leaves the press to the camera. */
   pick(x: number, y: number, touch = false, push = false): Pick | undefined {
     const status = this.studio.status;
-    if (!push && status && !status.seeking) {
+    if (!push && !this.posing() && status && !status.seeking) {
       const reach = touch ? REACH.touch : REACH.mouse;
       const near = (place: Vector3) => {
         const at = this.viewport.project(place);
@@ -106,12 +121,21 @@ export class Grab {
         return { target: nearest.thing.name, mode: nearest.mode, place: toView(nearest.thing.place), point: [0, 0, 0] };
       }
     }
-    const hit = this.figure?.pick(this.viewport.rayAt(x, y));
-    const body = hit && this.figure!.bodies[hit.body];
+    const figure = this.doll ?? this.figure;
+    const hit = figure?.pick(this.viewport.rayAt(x, y));
+    const body = hit && figure!.bodies[hit.body];
     if (!hit || !body || body.modes.length === 0) return undefined;
     const mode = push && body.modes.includes("push") ? "push" : body.modes[0]!;
-    const point = toWorld(hit.point.clone().applyMatrix4(this.figure!.matrix(hit.body).invert()));
+    const point = toWorld(hit.point.clone().applyMatrix4(figure!.matrix(hit.body).invert()));
     return { target: body.name, mode, place: hit.point, point };
+  }
+
+  /** The part of a character that is held, or that lies under the pointer. */
+  partUnder(): string | undefined {
+    if (this.drag) return this.drag.mode === "task" ? this.drag.target : undefined;
+    const hit = this.figure?.pick(this.viewport.rayAt(this.pointer.x, this.pointer.y));
+    const body = hit && this.figure!.bodies[hit.body];
+    return body?.part_of === "character" ? body.name : undefined;
   }
 
   /** Turn what is held about the line of sight. */
@@ -159,6 +183,8 @@ export class Grab {
     const facing = this.viewport.camera.getWorldDirection(new Vector3()).negate();
     const plane = new Plane().setFromNormalAndCoplanarPoint(facing, pick.place);
     this.drag = {
+      point: pick.point,
+      poses: this.posing(),
       pointer: event.pointerId,
       target: pick.target,
       mode: pick.mode,
@@ -173,13 +199,14 @@ export class Grab {
     };
     const under = this.under(this.drag);
     if (under) this.drag.offset.copy(pick.place).sub(under);
-    this.studio.send({ kind: "grab", target: pick.target, mode: pick.mode, point: pick.point });
+    if (!this.drag.poses) this.studio.send({ kind: "grab", target: pick.target, mode: pick.mode, point: pick.point });
     this.studio.selected = pick.target;
     this.viewport.canvas.classList.add("holding");
     this.viewport.invalidate();
   }
 
   private move(event: PointerEvent, afterRaw = false): void {
+    this.pointer = { x: event.clientX, y: event.clientY };
     if (this.second && event.pointerId === this.second.pointer) {
       this.deepen(0.004 * (this.second.y - event.clientY));
       this.second.y = event.clientY;
@@ -227,6 +254,7 @@ export class Grab {
 
   private tell(): void {
     const drag = this.drag!;
+    if (drag.poses) return drag.poses({ target: drag.target, point: drag.point, goal: toWorld(drag.goal) });
     // without a finger it is where the server has it
     if (drag.pinned && this.studio.input) toView(this.studio.input.goal, drag.goal);
     const turn = drag.turned ? toWorldQuat(drag.turn) : null;
@@ -245,7 +273,7 @@ export class Grab {
 
   letGo(): void {
     if (!this.drag) return;
-    this.studio.send({ kind: "release" });
+    if (!this.drag.poses) this.studio.send({ kind: "release" });
     this.drop();
   }
 

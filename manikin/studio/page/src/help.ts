@@ -19,7 +19,7 @@ const MOUSE: [string, string][] = [
   ["Wheel while dragging", "Nearer or farther"],
   ["Drag the ground", "Turns the view"],
   ["Right drag", "Moves the view"],
-  ["Second finger while dragging", "Nearer or farther, by touch"],
+  ["Second finger on the glass", "Nearer or farther, by touch"],
 ];
 
 export class Help {
@@ -27,12 +27,13 @@ export class Help {
 
   constructor(shortcuts: Shortcut[]) {
     const keys = shortcuts.map((s) => h("tr", {}, h("th", {}, ...s.keys.map((k) => h("kbd", {}, k))), h("td", {}, s.what)));
+    const half = Math.ceil(keys.length / 2);
     const mouse = MOUSE.map(([how, what]) => h("tr", {}, h("th", {}, how), h("td", {}, what)));
     this.element = h(
       "dialog",
       { class: "help", "data-testid": "help", onclick: (event: Event) => event.target === this.element && this.element.close() },
       h("header", {}, h("h1", {}, "How to"), button("close", "Close (Esc)", () => this.element.close(), { class: "quiet" })),
-      h("div", { class: "columns" }, h("table", {}, ...mouse), h("table", {}, ...keys)),
+      h("div", { class: "columns" }, h("table", {}, ...mouse), h("table", {}, ...keys.slice(0, half)), h("table", {}, ...keys.slice(half))),
     );
   }
 

@@ -1,19 +1,20 @@
 // Puts the page together.
 
-import { Vector3 } from "three";
 import { given, option } from "./addresses";
-import { toView } from "./axes";
 import { Contacts } from "./contacts";
 import { button, h, icon, setText } from "./dom";
 import { expose } from "./expose";
 import { Figure } from "./figure";
+import { Follower } from "./follower";
 import { Gallery } from "./gallery";
 import { Ghosts } from "./ghosts";
 import { Grab } from "./grab";
 import { Help, listenToKeys, type Shortcut } from "./help";
 import { Knobs } from "./knobs";
 import { FRAME_LIVE, type ModelMessage, PROTOCOL, type StatusMessage } from "./messages";
+import { Pinboard } from "./pinboard";
 import { Pins } from "./pins";
+import { Poser } from "./poser";
 import { Previews } from "./preview";
 import { Studio } from "./studio";
 import "./style.css";
@@ -29,6 +30,8 @@ const grab = new Grab(studio, (listen) => makeViewport(listen));
 const viewport = grab.view;
 grab.enabled = option("drag") !== "off";
 const pins = new Pins(studio, viewport);
+const poser = new Poser(studio, viewport, grab);
+const pinboard = new Pinboard(studio, viewport, grab, poser.element);
 const previews = new Previews(studio, viewport);
 const ghosts = new Ghosts(studio, viewport);
 const contacts = new Contacts(viewport);
@@ -70,6 +73,7 @@ async function loadFigure(model: ModelMessage): Promise<void> {
   figure = grab.figure = next;
   previews.use(next);
   ghosts.use(next);
+  poser.use(next);
   viewport.add(next.root);
   if (studio.frame) next.pose(studio.frame.poses, studio.frame.meshes);
   shownScene = model.scene;
@@ -93,30 +97,7 @@ studio.onFrame((frame) => {
 
 // --- following and framing
 
-let follow = false;
-
-/** The middle of what matters: a centre of mass, or the first thing that can be grabbed. */
-function middle(): Vector3 | undefined {
-  // handles belong to the present: while one looks back, the root of the character stands in
-  if (studio.status?.handles[0] && !studio.status.seeking) return toView(studio.status.handles[0].place);
-  const root = studio.status?.handles[0]?.name;
-  const k = studio.model?.bodies.findIndex((body) => (root ? body.name === root : body.modes.length > 0)) ?? -1;
-  return k >= 0 && studio.frame ? toView(studio.frame.poses, new Vector3(), 7 * k) : undefined;
-}
-
-let followed: Vector3 | undefined;
-viewport.beforeDraw.push((seconds) => {
-  const now = middle();
-  if (now) viewport.lightAt(now);
-  if (!follow || !now || grab.dragging) {
-    followed = undefined;
-    return;
-  }
-  followed ??= now.clone();
-  const step = now.clone().sub(followed).multiplyScalar(1 - Math.exp(-6 * seconds));
-  followed.add(step);
-  viewport.shift(step);
-});
+const follower = new Follower(studio, viewport, () => grab.dragging);
 
 /** The whole of what was pressed last, or everything that moves. */
 function frameSelection(): void {
@@ -128,7 +109,7 @@ function frameSelection(): void {
 }
 
 function setFollow(on: boolean): void {
-  follow = on;
+  follower.on = on;
   followButton.setAttribute("aria-pressed", String(on));
   viewport.invalidate();
 }
@@ -140,8 +121,8 @@ function setPushing(on: boolean): void {
   pushButton.setAttribute("aria-pressed", String(on));
 }
 
-const pushButton = button("push", "Push instead of grab (P, or hold Shift)", () => setPushing(!grab.pushing), { id: "push" });
-const followButton = button("follow", "Follow the character (C)", () => setFollow(!follow));
+const pushButton = button("push", "Push instead of grab (hold Shift)", () => setPushing(!grab.pushing), { id: "push" });
+const followButton = button("follow", "Follow the character (C)", () => setFollow(!follower.on));
 const previewButton = button("ghost", "Show the next second (G)", () => togglePreview(), { id: "preview" });
 const tools = h(
   "div",
@@ -162,6 +143,7 @@ const knobs = new Knobs(studio);
 const panels = {
   knobs: { title: "Knobs", element: knobs.element },
   why: { title: "Why", element: why.element },
+  pins: { title: "Pins", element: pinboard.element },
   takes: { title: "Takes", element: takes.element },
 };
 type PanelName = keyof typeof panels;
@@ -238,20 +220,24 @@ function escape(): void {
 const shortcuts: Shortcut[] = [
   { keys: ["Space"], what: "Play, pause", run: () => studio.togglePlay() },
   { keys: ["."], what: "One step", run: () => transport.step(), repeats: true },
+  { keys: ["H"], what: "Run only while held", run: () => transport.togglePressed() },
   { keys: ["R"], what: "Back to the start", run: () => void studio.send({ kind: "reset" }) },
   { keys: ["1", "2", "3", "4"], what: "Speed 1, ½, ¼, ⅛" },
   { keys: ["←"], what: "Look back 0.1 s", run: () => timeline.nudge(-0.1), repeats: true },
   { keys: ["→"], what: "Forward again", run: () => timeline.nudge(0.1), repeats: true },
   { keys: ["T"], what: "Try again from here", run: () => timeline.branch() },
-  { keys: ["P"], what: "Push instead of grab", run: () => setPushing(!grab.pushing) },
+  { keys: ["P"], what: "Creatures: pin a turn; else: push", run: () => void (pinboard.toggle("turn") || setPushing(!grab.pushing)) },
+  { keys: ["J"], what: "Creatures: pin a joint", run: () => void pinboard.toggle("angle") },
   { keys: ["Q"], what: "Turn what is held", run: () => grab.turn(1), repeats: true },
   { keys: ["E"], what: "Turn it the other way", run: () => grab.turn(-1), repeats: true },
   { keys: ["G"], what: "Show the next second", run: togglePreview },
   { keys: ["V"], what: "Five futures; click one", run: () => previews.fan() },
   { keys: ["F"], what: "Fit into view", run: frameSelection },
-  { keys: ["C"], what: "Follow the character", run: () => setFollow(!follow) },
-  { keys: ["K"], what: "Knobs", run: () => showPanel("knobs") },
+  { keys: ["C"], what: "Follow the character", run: () => setFollow(!follower.on) },
+  { keys: ["O"], what: "Creatures: pose a key", run: () => void (poser.set(!poser.on) && showPanel("pins")) },
+  { keys: ["K"], what: "Knobs; posing: keep the key", run: () => void (poser.keep() || showPanel("knobs")) },
   { keys: ["W"], what: "Why", run: () => showPanel("why") },
+  { keys: ["I"], what: "Creatures: pins, priorities", run: () => void (studio.model?.direct && showPanel("pins")) },
   { keys: ["L"], what: "Takes", run: () => showPanel("takes") },
   { keys: ["S"], what: "All scenes", run: () => gallery.toggle() },
   { keys: ["Ctrl+Z"], what: "Turn the last knob back", run: () => void studio.send({ kind: "undo" }) },
@@ -282,6 +268,8 @@ showPanel(panel);
 studio.on("model", (model) => {
   setText(title, model.title || model.scene);
   title.title = [model.description, model.document].filter(Boolean).join("\n");
+  tabs.get("pins")!.hidden = !model.direct;
+  if (!model.direct && panel === "pins") showPanel("knobs");
   askWhy();
 });
 
@@ -321,6 +309,8 @@ function hintFor(status: StatusMessage): string {
     if (then?.length === 0) return on;
     return `${on} ${then ? "Pale rings: where the goals were." : "Goals are not recorded."}`;
   }
+  if (poser.on) return "Posing: drag the doll, K keeps its pose, O ends.";
+  if (status.while_pressed && !grab.dragging) return "It runs while you hold something (H: freely again).";
   if (!status.playing && !grab.dragging) return "Paused. Press play (Space) and drag the character.";
   return "";
 }
@@ -353,4 +343,4 @@ studio.onLink((link) => {
 
 // --- for tests and the curious
 
-expose({ studio, viewport, grab, pins, previews, ghosts, contacts, figure: () => figure });
+expose({ studio, viewport, grab, pins, pinboard, poser, previews, ghosts, contacts, figure: () => figure });

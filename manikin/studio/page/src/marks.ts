@@ -173,6 +173,23 @@ export function comMark(): Group {
   return group;
 }
 
+const PIN = "#c2352b";
+const PINS = {
+  turn: [new TorusGeometry(11, 1.5, 8, 32)],
+  angle: [new CylinderGeometry(6, 6, 0.1, 4, 1).rotateX(Math.PI / 2)],
+};
+const PIN_RIM = { turn: new TorusGeometry(11, 2.7, 8, 32), angle: new CylinderGeometry(8, 8, 0.1, 4, 1).rotateX(Math.PI / 2) };
+const [HOLDS, WAITS, PIN_HALO] = [paint(PIN, 0.95), paint(PIN, 0.35), paint("#fffaf2", 0.7)];
+
+/** A pin: a red ring where a turn is kept, a red diamond where joint angles are; pale while it waits for its event. */
+export function pinMark(what: "turn" | "angle", holds: boolean): Group {
+  const rim = new Mesh(PIN_RIM[what], PIN_HALO);
+  rim.renderOrder = 7.5;
+  const parts = PINS[what].map((shape) => new Mesh(shape, holds ? HOLDS : WAITS));
+  for (const part of parts) part.renderOrder = 8;
+  return new Group().add(rim, ...parts);
+}
+
 /** Turn a mark to the camera and keep its size on the screen. */
 export function faceCamera(mark: Group, viewport: Viewport): void {
   mark.scale.setScalar(viewport.metresPerPixel(mark.position));

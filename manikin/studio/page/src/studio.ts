@@ -7,6 +7,7 @@ import type {
   InputMessage,
   KnobInfo,
   ModelMessage,
+  PinsMessage,
   ServerMessage,
   StatusMessage,
   TakeInfo,
@@ -24,6 +25,8 @@ export class Studio {
   input: InputMessage | undefined;
   takes: TakeInfo[] = [];
   knobs: KnobInfo[] = [];
+  /** Of creatures under direct control. */
+  pins: PinsMessage | undefined;
   frame: PoseFrame | undefined;
   link: Link = { state: "waiting", seconds: 0 };
   /** Name of the body that was pressed last. */
@@ -81,7 +84,7 @@ export class Studio {
       case "model":
         this.model = message;
         this.knobs = message.knobs;
-        this.input = this.why = this.frame = undefined;
+        this.input = this.why = this.frame = this.pins = undefined;
         break;
       case "status":
         this.status = message;
@@ -97,6 +100,9 @@ export class Studio {
         break;
       case "knobs":
         this.knobs = message.knobs;
+        break;
+      case "pins":
+        this.pins = message;
         break;
       case "notice":
       case "error":

@@ -1,6 +1,6 @@
 // The takes: everything that happened since the studio began, and what earlier days left in the folder.
 
-import { exportAddress, type ExportFormat, upload } from "./addresses";
+import { download, exportAddress, type ExportFormat, upload } from "./addresses";
 import { button, h, icon } from "./dom";
 import { GHOST_COLOURS } from "./ghosts";
 import type { TakeInfo } from "./messages";
@@ -84,6 +84,8 @@ export class Takes {
     remove.disabled = take.live;
     const save = button("save", take.saved ? "Saved as a recording" : "Save as a recording (.npz)", () => studio.send({ kind: "take_save", take: take.id }), { class: "quiet", id: "take-save" });
     save.classList.toggle("saved", take.saved);
+    const script = button("script", "Save as a scene (.toml) that does the same again", () => void this.saveScene(take), { class: "quiet", id: "take-scene" });
+    script.hidden = !studio.model?.direct || take.scene !== studio.model.scene;
     return h(
       "div",
       { class: present ? "take present" : "take", "data-take": take.id, "data-testid": "take" },
@@ -95,6 +97,7 @@ export class Takes {
         button("pen", "Rename", () => this.rename(name, take), { class: "quiet", id: "take-rename" }),
         ghost,
         save,
+        script,
         this.exports(take),
         remove,
       ),
@@ -108,6 +111,17 @@ export class Takes {
     try {
       await upload(file);
       this.studio.say(`Loaded ${file.name}`);
+    } catch (error) {
+      this.studio.say(error instanceof Error ? error.message : String(error), "error");
+    }
+  }
+
+  /** The take's drags and pins as a script. The server does the take once more for it, which takes a while. */
+  private async saveScene(take: TakeInfo): Promise<void> {
+    this.studio.say("The take is done once more, and written down as a scene.");
+    try {
+      const name = await download(take.id, "toml");
+      this.studio.say(`Saved ${name}: manikin run ${name}`);
     } catch (error) {
       this.studio.say(error instanceof Error ? error.message : String(error), "error");
     }

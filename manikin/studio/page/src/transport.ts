@@ -13,6 +13,7 @@ export class Transport {
     const play = button("play", "Play (Space)", () => studio.togglePlay(), { class: "primary", id: "play" });
     const step = button("step", "One step of physics (.)", () => this.step(), { id: "step" });
     const reset = button("reset", "Back to the start, as a new take (R)", () => studio.send({ kind: "reset" }), { id: "reset" });
+    const pressed = button("hand", "Run only while something is held (H)", () => this.togglePressed(), { id: "pressed" });
     const speeds = SPEEDS.map((factor) =>
       h(
         "button",
@@ -26,7 +27,7 @@ export class Transport {
         NAMES[factor] ?? String(factor),
       ),
     );
-    this.element = h("div", { class: "transport" }, play, step, reset, h("div", { class: "segments", role: "group" }, ...speeds));
+    this.element = h("div", { class: "transport" }, play, pressed, step, reset, h("div", { class: "segments", role: "group" }, ...speeds));
     let playing: boolean | undefined;
     studio.on("status", (status) => {
       if (status.playing !== playing) {
@@ -35,8 +36,13 @@ export class Transport {
         play.title = playing ? "Pause (Space)" : "Play (Space)";
         play.setAttribute("aria-label", play.title);
       }
+      pressed.setAttribute("aria-pressed", String(status.while_pressed));
       speeds.forEach((b, k) => b.setAttribute("aria-pressed", String(SPEEDS[k] === status.speed)));
     });
+  }
+
+  togglePressed(): void {
+    this.studio.send({ kind: "while_pressed", on: !this.studio.status?.while_pressed });
   }
 
   step(): void {

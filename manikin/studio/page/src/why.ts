@@ -2,12 +2,14 @@
 
 import { h, s, setText } from "./dom";
 import { plainName } from "./knobs";
+import { pinWords } from "./pinboard";
 import type { Balance, CreatureWhy, JointWhy, TaskWhy, WhyReportMessage } from "./messages";
 import type { Studio } from "./studio";
 
 // the joints that work hardest are enough
 const JOINTS = 8;
-const OURS: Record<string, string> = { studio_drag: "your drag", studio_turn: "your turning", studio_lean: "your lean" };
+// names of what the studio adds to a run
+const OURS: Record<string, string> = { studio_drag: "your drag", studio_turn: "your turning", studio_lean: "your lean", studio_keys: "your keys" };
 
 export class Why {
   readonly element: HTMLElement;
@@ -18,7 +20,7 @@ export class Why {
   private readonly rows = new Map<string, TaskRow>();
   private readonly bars = new Map<string, Bar>();
 
-  constructor(studio: Studio) {
+  constructor(private readonly studio: Studio) {
     const contacts = h("p", { class: "faint" });
     const later = h("p", { class: "later", hidden: true, "data-testid": "why-later" });
     this.element = h(
@@ -60,7 +62,11 @@ export class Why {
 
   private show(report: WhyReportMessage): void {
     // what waits for a drag is no task until there is one
-    const tasks = report.tasks.filter((task) => task.active || !(task.name in OURS));
+    const named = new Map(this.studio.pins?.pins.map((pin) => [pin.task, `${pinWords(pin)}, pinned`]));
+    const words = (name: string) => named.get(name) ?? name;
+    const tasks = report.tasks
+      .filter((task) => task.active || !(task.name in OURS))
+      .map((task) => ({ ...task, name: words(task.name), lost_to: task.lost_to && words(task.lost_to) }));
     keep(this.rows, tasks, this.tasks, () => new TaskRow());
     const hardest = [...report.joints].sort((a, b) => b.share - a.share).slice(0, JOINTS);
     keep(this.bars, hardest, this.joints, () => new Bar());

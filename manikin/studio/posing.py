@@ -1,0 +1,99 @@
+"""Posing: a doll beside the run that is bent by hand for key poses (Kim & Pollard 2011, section 3). It acts on nothing.
+
+Its root stays where the character is now; only the active joints move, within their limits. Flesh goes along with its bones.
+"""
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.controllers.direct import Direct
+from manikin.errors import InputError
+from manikin.studio.live import Live
+from manikin.studio.messages import Pose
+from manikin.tasks.ik import Wish, solve_pose
+from manikin.tasks.measures import Orientation, Points, Posture
+
+Array = NDArray[np.float64]
+# how much matters: the root stays and loops are closed, the dragged point, the pose as it was
+FIRM, PULL, KEEP = 30.0, 1.0, 0.03
+# trials for each move of the pointer
+TRIALS = 12
+
+
+class Doll:
+    """A copy of the present moment whose first character can be bent."""
+
+    def __init__(self, live: Live) -> None:
+        mind = live.mind
+        if not isinstance(mind, Direct):
+            raise InputError("key poses are for creatures under direct control")
+        self.live, self.skeleton = live, mind.skeletons[0]
+        self.world = world = live.world.branch()
+        world.forward()
+        data = world.data
+        (_, bones), *_ = live.cast.characters.items()
+        self._root = bones[0]
+        self._first = data.qpos.copy()
+        root = np.array([self._root])
+        turn, place = Orientation(root), Points(root, np.zeros((1, 3)))
+        self._fixed = [
+            Wish(turn, data.xquat[self._root].copy(), FIRM), Wish(place, data.xpos[self._root].copy(), FIRM),
+        ]  # fmt: skip
+        self._posture = Posture(self.skeleton.address, self.skeleton.active)
+        self._ends = [(np.array([int(a)]), p, int(b), q) for a, p, b, q in _loops(world.model, bones)]
+        # nodes of flesh, their bones, and where they lie in them
+        self._flesh = [
+            (node, bone, data.xmat[bone].reshape(3, 3).T @ (data.xpos[node] - data.xpos[bone]))
+            for node, bone in live.cast.flesh.items()
+            if bone in bones
+        ]
+
+    def bend(self, message: Pose) -> None:
+        """Bring a point of a bone as near to a place as the joints allow."""
+        world, live = self.world, self.live
+        target, point = live.cast.hold(world, message.target, np.array(message.point))
+        body = world.body(target)
+        if body not in next(iter(live.cast.characters.values())):
+            raise InputError(f"pose.target: '{message.target}' is no bone of the first creature")
+        data = world.data
+        wishes = [
+            *self._fixed,
+            *(Wish(Points(a, p), data.xpos[b] + data.xmat[b].reshape(3, 3) @ q, FIRM) for a, p, b, q in self._ends),
+            Wish(Points(np.array([body]), point[None]), np.array(message.goal), PULL),
+            Wish(self._posture, data.qpos[self._posture.qpos].copy(), KEEP),
+        ]
+        solve_pose(world, wishes, TRIALS)
+        bent = data.qpos[self._posture.qpos].copy()
+        data.qpos[:] = self._first
+        data.qpos[self._posture.qpos] = bent
+        mujoco.mj_kinematics(world.model, data)
+        self._flesh_along()
+        world.forward()
+
+    def _flesh_along(self) -> None:
+        """Nodes slide along the axes of the world, from where their bodies are."""
+        model, data = self.world.model, self.world.data
+        for node, bone, inside in self._flesh:
+            first = int(model.jnt_qposadr[model.body_jntadr[node]])
+            data.qpos[first : first + 3] = data.xpos[bone] + data.xmat[bone].reshape(3, 3) @ inside - model.body_pos[node]
+
+    def angles(self) -> tuple[float, ...]:
+        """Of all active joints [deg]."""
+        return tuple(np.rad2deg(self.world.data.qpos[self._posture.qpos]).tolist())
+
+
+def _loops(model: mujoco.MjModel, bones: list[int]) -> list[tuple[int, Array, int, Array]]:
+    """Points of bones that are tied to each other: (body, point (1, 3), other body, point (3,)), in their frames."""
+    out = []
+    for e in range(model.neq):
+        if model.eq_type[e] != mujoco.mjtEq.mjEQ_CONNECT:
+            continue
+        ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
+        points = [model.eq_data[e, :3], model.eq_data[e, 3:6]]
+        if model.eq_objtype[e] == mujoco.mjtObj.mjOBJ_SITE:
+            points = [model.site_pos[s] for s in ends]
+            ends = [int(model.site_bodyid[s]) for s in ends]
+        if set(ends) <= set(bones):
+            out.append((ends[0], points[0].copy()[None], ends[1], points[1].copy()))
+    return out
