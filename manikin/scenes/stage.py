@@ -70,7 +70,7 @@ def stage(
     _look(root)
     if all(c.model != "human" for c in characters):
         # shadows are drawn over the extent of the model, and a small one would leave stripes on the ground
-        child(root, "statistic", extent=1.6, center=[0, 0, 0.4])
+        child(root, "statistic", extent=3.2, center=[0, 0, 0.4])
     assets = child(root, "asset")
     _materials(assets)
     world = child(root, "worldbody")
