@@ -77,4 +77,3 @@ def add_seesaw(
     for end, side in (("front", 1), ("back", -1)):
         child(body, "site", name=f"{name}_{end}", pos=[side * length / 2, 0, thick], size=0.01, group=4)
     child(contacts, "exclude", name=name, body1=name, body2=f"{name}_stand")
-

@@ -22,6 +22,7 @@ class Watched:
     """One row per step. A step's row tells of the state that it began with."""
 
     difference: float  # of the replay's positions from the recorded ones
+    mass: float  # of the character [kg]
     time: Array
     touching: Array  # whether the character touches anything
     centre: Array  # (T, 3) velocity of its centre of mass [m/s]
@@ -90,7 +91,9 @@ class _Eye:
         """A contact that bears, between the character and something else."""
         contact = data.contact
         for k in np.flatnonzero(contact.efc_address >= 0):
-            own = [f >= 0 or (g >= 0 and self.mine[self.model.geom_bodyid[g]]) for f, g in zip(contact.flex[k], contact.geom[k])]
+            own = [
+                f >= 0 or (g >= 0 and self.mine[self.model.geom_bodyid[g]]) for f, g in zip(contact.flex[k], contact.geom[k])
+            ]
             if any(own) and not all(own):
                 return True
         return False
@@ -119,7 +122,7 @@ def watch(recording: Recording) -> Watched:
     came = replay(recording, eye.look)
     time, touching, parts, actuation, beyond, ratio = np.array(eye.rows).T
     return Watched(
-        came.difference, time, touching.astype(bool), np.array([c for c, _ in eye.momenta]), np.array([s for _, s in eye.momenta]),
+        came.difference, float(model.body_mass[eye.mine].sum()), time, touching.astype(bool), np.array([c for c, _ in eye.momenta]), np.array([s for _, s in eye.momenta]),
         parts, actuation, beyond, ratio, np.array(eye.lowest), np.array(eye.inside), np.array(eye.gaps),
     )  # fmt: skip
 
