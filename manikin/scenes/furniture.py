@@ -52,8 +52,8 @@ def seesaw_range(size: tuple[float, ...], height: float) -> float:
 
 
 def add_seesaw(
-    assets: ET.Element, contacts: ET.Element, world: ET.Element, name: str, size: tuple[float, ...], mass: float, damping: float,
-    at: tuple[float, float, float], turn: tuple[float, float, float], fixed: bool, touch: dict[str, Any],
+    assets: ET.Element, contacts: ET.Element, world: ET.Element, name: str, size: tuple[float, ...], mass: float,
+    damping: float, at: tuple[float, float, float], turn: tuple[float, float, float], fixed: bool, touch: dict[str, Any],
 ) -> None:  # fmt: skip
     """A plank that tips about y on the edge of a wedge. `at` is the pivot: the middle of the plank's underside."""
     length, width, thick = size

@@ -59,7 +59,8 @@ class PropSpec(Table):
     pendulum [radius of its bob, length from the joint to the bob's middle]; case [x, y, z] outside; seesaw [length, width,
     thickness].
 
-    at: its middle, the upper end of a chain or pendulum, or the pivot of a seesaw; what is joined to a hand at the start needs none.
+    at: its middle, the upper end of a chain or pendulum, or the pivot of a seesaw; what is joined to a hand at the start
+    needs none.
     unknown: the controller does not know that it hangs on a hand.
     """
 

@@ -62,7 +62,8 @@ def judge_flight(watched: Watched) -> Finding:
     drift = float(np.linalg.norm(spin - spin[0], axis=1).max())
     numbers = {
         "acceleration_m_s2": fall, "seconds": time[-1] - time[0], "spin_scale": scale, "spin_drift": drift,
-        "spin_drift_percent": 100 * drift / scale, "spin_drift_of_parts_percent": 100 * drift / float(watched.parts[steps].max()),
+        "spin_drift_percent": 100 * drift / scale,
+        "spin_drift_of_parts_percent": 100 * drift / float(watched.parts[steps].max()),
     }  # fmt: skip
     return Finding(100 * off, off < 0.01 and drift < 0.01 * scale, numbers)
 
@@ -129,7 +130,8 @@ def dragged_loop(seconds: float, seed: int) -> tuple[Array, int]:
     rng = np.random.default_rng(seed)
     scene = parse_text(DRAGGED, "dragged")
     run = build_run(scene, record=False)
-    world, gaps, inverted = run.world, [], 0
+    world, inverted = run.world, 0
+    gaps: list[float] = []
     ends = [world.site("loop_end"), world.site("loop_start")]
     while len(gaps) * world.timestep < seconds:
         drags = [t for t in run.tasks if t.name.startswith("drag")]
@@ -198,13 +200,15 @@ CLAIMS = (
         "`starfish`: the highest that the lowest vertex of the fine surface comes, above 0.2; it lands level", clears,
     ),
     Claim(
-        "starfish.flight", "only internal forces: in flight gravity alone moves the centre of gravity", "sections 1 and 5", "", "%",
+        "starfish.flight", "only internal forces: in flight gravity alone moves the centre of gravity", "sections 1 and 5", "",
+        "%",
         "`starfish`, no contact: acceleration of the centre of mass against g, and drift of angular momentum against mass"
         " times take-off speed times reach, both below 1 %", flight,
     ),
     Claim(
         "starfish.escape", "the starfish frees itself from a case by lifting and hitting it", "figure 1", "", "of 3",
-        "`starfish_escape`: an arm lifts the edge by 3 cm, a jump tilts the case by 30 degrees, it ends beside the case", escapes,
+        "`starfish_escape`: an arm lifts the edge by 3 cm, a jump tilts the case by 30 degrees, it ends beside the case",
+        escapes,
     ),
     Claim(
         "donut.rolls", "the donut rolls", "figure 1", "", "s", "`donut`: time for one metre", rolls,

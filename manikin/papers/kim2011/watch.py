@@ -122,7 +122,8 @@ def watch(recording: Recording) -> Watched:
     came = replay(recording, eye.look)
     time, touching, parts, actuation, beyond, ratio = np.array(eye.rows).T
     return Watched(
-        came.difference, float(model.body_mass[eye.mine].sum()), time, touching.astype(bool), np.array([c for c, _ in eye.momenta]), np.array([s for _, s in eye.momenta]),
+        came.difference, float(model.body_mass[eye.mine].sum()), time, touching.astype(bool),
+        np.array([c for c, _ in eye.momenta]), np.array([s for _, s in eye.momenta]),
         parts, actuation, beyond, ratio, np.array(eye.lowest), np.array(eye.inside), np.array(eye.gaps),
     )  # fmt: skip
 
