@@ -24,6 +24,9 @@ MATERIALS: dict[str, Colour] = {
 }
 # share of light that a material gives off by itself
 GLOW: dict[str, float] = {"bulb": 0.75, "shade": 0.3}
+# what cases are made of, and how much of it is seen
+GLASS: Colour = (0.62, 0.78, 0.80)
+GLASS_OPACITY = 0.28
 SKY: tuple[Colour, Colour] = ((0.90, 0.88, 0.85), (0.80, 0.775, 0.745))
 HAZE: Colour = (0.86, 0.84, 0.81)
 

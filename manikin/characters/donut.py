@@ -15,6 +15,7 @@ from manikin.characters.tets import Tets
 
 RING, TUBE = 0.17, 0.062
 BONES = 8
+BEND = 22.0  # [deg] either way, what the flesh stands when it is thrown about
 
 
 @lru_cache(maxsize=1)
@@ -24,7 +25,7 @@ def donut_plan() -> Plan:
     height = RING + TUBE
     angle = -np.pi / 2 + 2 * np.pi * (np.arange(BONES + 1) - 0.5) / BONES
     corner = [(RING * float(np.cos(a)), 0.0, height + RING * float(np.sin(a))) for a in angle]
-    bend = Hinge("bend", Y, -45, 45, 15)
+    bend = Hinge("bend", Y, -BEND, BEND, 15)
     bones = [
         Bone(f"ring_{k}", f"ring_{k - 1}" if k else None, corner[k], corner[k + 1], (bend,) if k else ()) for k in range(BONES)
     ]

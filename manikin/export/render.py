@@ -74,8 +74,16 @@ class Painter:
         options.sitegroup[:] = 0
         self.renderer.update_scene(self.data, camera, options)
         draw_soft(self.renderer.scene, self.soft, self.data)
+        _let_light_through(self.renderer.scene)
         self.renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = 1
         return self.renderer.render().copy()
+
+
+def _let_light_through(scene: mujoco.MjvScene) -> None:
+    """Glass throws no shadow: MuJoCo draws none of what only decorates."""
+    for geom in scene.geoms[: scene.ngeom]:
+        if geom.rgba[3] < 1:
+            geom.category = mujoco.mjtCatBit.mjCAT_DECOR
 
 
 def view_of(recording: Recording) -> View:

@@ -73,8 +73,7 @@ def save_csv(recording: Recording, path: Path) -> None:
         body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
         joint = int(model.body_jntadr[body]) if body >= 0 else -1
         if joint >= 0:
-            start = int(model.jnt_qposadr[joint])
-            columns |= {f"{name}_{axis}": recording.qpos[:, start + k] for k, axis in enumerate("xyz")}
+            columns |= {f"{name}_{axis}": place for axis, place in zip("xyz", _places(recording, model, body, joint))}
     columns |= _far_ends(recording, model)
     for task, data in recording.tasks.items():
         columns |= {f"{task}_{what}": data[what] for what in ("error", "force")}
@@ -84,6 +83,20 @@ def save_csv(recording: Recording, path: Path) -> None:
     writer.writerows([[f"{v:.6g}" for v in row] for row in zip(*columns.values())])
     with whole_file(path) as stream:
         stream.write(text.getvalue().encode())
+
+
+def _places(recording: Recording, model: mujoco.MjModel, body: int, joint: int) -> np.ndarray[Any, Any]:
+    """Where the origin of a body is (3, T): of a free one it stands in the positions, of others it is worked out."""
+    if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
+        start = int(model.jnt_qposadr[joint])
+        return recording.qpos[:, start : start + 3].T
+    data = mujoco.MjData(model)
+    places = np.empty((3, len(recording.qpos)))
+    for t, qpos in enumerate(recording.qpos):
+        data.qpos[:] = qpos
+        mujoco.mj_kinematics(model, data)
+        places[:, t] = data.xpos[body]
+    return places
 
 
 def _far_ends(recording: Recording, model: mujoco.MjModel) -> dict[str, np.ndarray[Any, Any]]:

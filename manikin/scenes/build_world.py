@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin import palette
 from manikin.characters.catalog import REFERENCE_HEIGHT, Character
 from manikin.characters.creatures import CREATURES
 from manikin.characters.human import SOLE_FRICTION, human
@@ -16,6 +17,7 @@ from manikin.physics.skeleton import Skeleton, find_skeleton
 from manikin.physics.support import Support
 from manikin.physics.world import World
 from manikin.scenes.build_here import Actor
+from manikin.scenes.furniture import part_names
 from manikin.scenes.links import lay_out, link_name, relative
 from manikin.scenes.scene import Scene
 from manikin.scenes.schema_world import CharacterSpec, PropSpec
@@ -35,7 +37,7 @@ def build_world(scene: Scene) -> tuple[World, list[Actor]]:
     for actor in actors:
         _place(world, actor)
     for name, prop in scene.props.items():
-        if not prop.fixed:
+        if any(prop.velocity):
             dof = int(world.model.jnt_dofadr[world.joint(name)])
             world.data.qvel[dof : dof + 3] = prop.velocity
         if prop.grip.force is not None:
@@ -64,7 +66,9 @@ def _prop(scene: Scene, name: str, spec: PropSpec) -> PropShape:
     shape = PropShape(
         spec.shape, spec.size, spec.mass, at, spec.turn, spec.friction, spec.fixed, spec.catchable, spec.grip.softness
     )  # fmt: skip
-    given = {k: getattr(spec, k) for k in ("colour", "links", "damping") if getattr(spec, k) is not None}
+    if spec.shape == "case":
+        shape = replace(shape, colour=palette.GLASS, opacity=palette.GLASS_OPACITY)
+    given = {k: getattr(spec, k) for k in ("colour", "links", "damping", "opacity") if getattr(spec, k) is not None}
     shape = replace(shape, **given)
     if shape.shape == "chain" and 2 * shape.size[0] >= shape.size[1] / shape.links:
         # such links would push each other apart
@@ -79,7 +83,7 @@ def _check_names(scene: Scene, props: dict[str, PropShape], actors: list[Actor])
     for actor in actors:
         taken |= {str(e.get("name")): "a part of the character" for e in actor.character.body.iter() if e.get("name")}
     for name, shape in props.items():
-        mine = [name, f"{name}_end", f"{name}_rod"] if shape.shape == "pendulum" else [name]
+        mine = [name, f"{name}_end", f"{name}_rod"] if shape.shape == "pendulum" else [name, *part_names(shape.shape, name)]
         if shape.shape == "chain":
             mine = [*(link_name(name, k) for k in range(shape.links)), f"{name}_end"]
         for part in mine:
@@ -91,7 +95,7 @@ def _check_names(scene: Scene, props: dict[str, PropShape], actors: list[Actor])
 
 def _check_joined(scene: Scene, hands: list[str]) -> None:
     """Every joint at the start ties a hand to a body of a movable prop."""
-    movable = {name: spec for name, spec in scene.props.items() if not spec.fixed}
+    movable = {name: spec for name, spec in scene.props.items() if not spec.fixed and spec.shape != "seesaw"}
     bodies = [
         link_name(name, k)
         for name, spec in movable.items()

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from manikin.characters.body_plan import HEIGHT_RANGE, MASS_RANGE, joint_names
 from manikin.errors import did_you_mean
+from manikin.scenes.furniture import PANE
 from manikin.scenes.schema_table import Finite, Positive, Share, Speed, Table, Vector
 
 
@@ -55,13 +56,15 @@ class GripSpec(Table):
 
 class PropSpec(Table):
     """A thing. size: box [x, y, z]; sphere [radius]; capsule and cylinder [radius, length]; chain [thickness / 2, length];
-    pendulum [radius of its bob, length from the joint to the bob's middle].
+    pendulum [radius of its bob, length from the joint to the bob's middle]; case [x, y, z] outside; seesaw [length, width,
+    thickness].
 
-    at: its middle, or the upper end of a chain or pendulum; what is joined to a hand at the start needs none.
+    at: its middle, the upper end of a chain or pendulum, or the pivot of a seesaw; what is joined to a hand at the start
+    needs none.
     unknown: the controller does not know that it hangs on a hand.
     """
 
-    shape: Literal["box", "sphere", "capsule", "cylinder", "chain", "pendulum"]
+    shape: Literal["box", "sphere", "capsule", "cylinder", "chain", "pendulum", "case", "seesaw"]
     size: tuple[Annotated[float, Field(gt=0, le=20)], ...]
     mass: float = Field(default=1.0, gt=0, le=10_000)
     friction: float = Field(default=0.8, ge=0, le=10)
@@ -72,24 +75,40 @@ class PropSpec(Table):
     catchable: bool = False  # palms touch it
     grip: GripSpec = GripSpec()
     links: int | None = Field(default=None, ge=2, le=64)  # chain; 12 when not said
-    damping: float | None = Field(default=None, ge=0, le=100)  # [N m s] of a chain's or pendulum's joints
+    damping: float | None = Field(default=None, ge=0, le=100)  # [N m s] of a chain's, pendulum's or seesaw's joints
     unknown: bool = False
     colour: tuple[Share, Share, Share] | None = None
+    opacity: Share | None = None  # a case is of glass, all others are opaque
 
     @model_validator(mode="after")
     def _size_fits(self) -> "PropSpec":
-        count = {"box": 3, "sphere": 1}.get(self.shape, 2)
+        count = {"box": 3, "case": 3, "seesaw": 3, "sphere": 1}.get(self.shape, 2)
         if len(self.size) != count:
             raise ValueError(f"a {self.shape} needs {count} numbers in size, {len(self.size)} were given")
         if self.links is not None and self.shape != "chain":
             raise ValueError(f"links are for a chain, not for a {self.shape}")
-        if self.damping is not None and self.shape not in ("chain", "pendulum"):
-            raise ValueError(f"damping is for a chain or a pendulum, not for a {self.shape}")
+        if self.damping is not None and self.shape not in ("chain", "pendulum", "seesaw"):
+            raise ValueError(f"damping is for a chain, a pendulum or a seesaw, not for a {self.shape}")
         if self.shape == "pendulum" and self.size[1] <= self.size[0]:
             raise ValueError("size: a pendulum must be longer than its bob's radius")
+        if self.shape == "case" and min(self.size) < 4 * PANE:
+            raise ValueError(f"size: a case must measure {4 * PANE:g} m or more, or there is no room in it")
+        if self.shape == "seesaw":
+            self._seesaw_fits()
         if self.fixed and any(self.velocity):
             raise ValueError("velocity is for a prop that can move, and this one is fixed")
         return self
+
+    def _seesaw_fits(self) -> None:
+        length, _, thick = self.size
+        if thick > 0.25 * length:
+            raise ValueError("size: a seesaw must be at least four times as long as thick")
+        if any(self.velocity):
+            raise ValueError("velocity is for a prop that can fly, and a seesaw stays on its pivot")
+        if self.turn[0] or self.turn[1]:
+            raise ValueError("turn: a seesaw may only be turned about the vertical: [0, 0, yaw]")
+        if self.at is not None and self.at[2] <= 0:
+            raise ValueError("at: the pivot of a seesaw must be above the ground")
 
 
 Newtons = Annotated[float, Field(ge=-1e6, le=1e6)]

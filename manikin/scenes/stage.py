@@ -12,14 +12,16 @@ from manikin.characters.catalog import CHARACTERS, GROUND, HANDS, PROPS, Charact
 from manikin.characters.human import STIFF
 from manikin.characters.mjcf import child, element
 from manikin.physics.attach import grip_name, join_name
+from manikin.scenes.furniture import add_case, add_seesaw
 from manikin.scenes.links import add_chain, add_pendulum
 
-Shape = Literal["box", "sphere", "capsule", "cylinder", "chain", "pendulum"]
+Shape = Literal["box", "sphere", "capsule", "cylinder", "chain", "pendulum", "case", "seesaw"]
 
 
 @dataclass(frozen=True)
 class PropShape:
-    """A prop. size [m]: box edge lengths; sphere (radius); capsule and cylinder (radius, length); others see links.py."""
+    """A prop. size [m]: box edge lengths; sphere (radius); capsule and cylinder (radius, length); others see links.py and
+    furniture.py."""
 
     shape: Shape
     size: tuple[float, ...]
@@ -32,7 +34,8 @@ class PropShape:
     softness: float = 0.0  # time [s] in which a grip takes up a difference of speed; 0 for a stiff one
     colour: tuple[float, float, float] = palette.MATERIALS["prop"]
     links: int = 12  # chain
-    damping: float = 0.01  # [N m s], chain and pendulum
+    damping: float = 0.01  # [N m s], chain, pendulum and seesaw
+    opacity: float = 1.0
 
     def mujoco_size(self) -> tuple[float, ...]:
         if self.shape == "box":
@@ -67,7 +70,7 @@ def stage(
     _look(root)
     if all(c.model != "human" for c in characters):
         # shadows are drawn over the extent of the model, and a small one would leave stripes on the ground
-        child(root, "statistic", extent=1.6, center=[0, 0, 0.4])
+        child(root, "statistic", extent=3.2, center=[0, 0, 0.4])
     assets = child(root, "asset")
     _materials(assets)
     world = child(root, "worldbody")
@@ -76,15 +79,16 @@ def stage(
         assets.extend(character.assets)
         world.append(character.body)
         world.extend(character.nodes)
+    contacts = element("contact")
     for prop, spec in props.items():
-        _add_prop(assets, world, prop, spec)
+        _add_prop(assets, contacts, world, prop, spec)
     soft = [part for character in characters for part in character.deformable]
     if soft:
         child(root, "deformable").extend(soft)
-    if standing:
-        contacts = child(root, "contact")
-        for character in characters:
-            contacts.extend(character.contacts)
+    for character in characters:
+        contacts.extend(character.contacts)
+    if len(contacts):
+        root.append(contacts)
     actuators = child(root, "actuator")
     equalities = child(root, "equality")
     for character in characters:
@@ -138,18 +142,26 @@ def _ground_and_light(world: ET.Element, friction: float) -> None:
     )  # fmt: skip
 
 
-def _add_prop(assets: ET.Element, world: ET.Element, name: str, spec: PropShape) -> None:
-    body = child(world, "body", name=name, pos=spec.at, euler=np.deg2rad(spec.turn))
+def _add_prop(assets: ET.Element, contacts: ET.Element, world: ET.Element, name: str, spec: PropShape) -> None:
     touch = {
         "contype": PROPS, "conaffinity": GROUND | PROPS | CHARACTERS | (HANDS if spec.catchable else 0),
         "friction": [spec.friction, 0.005, 0.0001],
-        "rgba": [*spec.colour, 1],
+        "rgba": [*spec.colour, spec.opacity],
     }  # fmt: skip
+    if spec.shape == "seesaw":
+        add_seesaw(
+            assets, contacts, world, name, spec.size, spec.mass, spec.damping, spec.at, spec.turn, spec.fixed, touch
+        )  # fmt: skip
+        return
+    body = child(world, "body", name=name, pos=spec.at, euler=np.deg2rad(spec.turn))
     if spec.shape == "chain":
         add_chain(assets, body, name, spec.size, spec.mass, spec.links, spec.damping, spec.fixed, touch)
         return
     if spec.shape == "pendulum":
         add_pendulum(body, name, spec.size, spec.mass, spec.damping, spec.fixed, touch)
+        return
+    if spec.shape == "case":
+        add_case(body, name, spec.size, spec.mass, spec.fixed, touch)
         return
     if not spec.fixed:
         child(body, "freejoint", name=name)

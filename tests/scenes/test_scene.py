@@ -102,7 +102,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"props.rope": {"shape": "chain", "size": [0.01, 1.0]}}, "props.rope.at: is missing (only what is joined to a hand"),
     ({"props.ball.at": None}, "props.ball.at: is missing"),
     ({"props.ball.links": 4}, "props.ball: links are for a chain, not for a sphere"),
-    ({"props.ball.damping": 0.1}, "props.ball: damping is for a chain or a pendulum, not for a sphere"),
+    ({"props.ball.damping": 0.1}, "props.ball: damping is for a chain, a pendulum or a seesaw, not for a sphere"),
     ({"props.a": {"shape": "chain", "size": [0.01]}}, "props.a: a chain needs 2 numbers in size, 1 were given"),
     ({"props.a": {"shape": "chain", "size": [0.01, 1.0], "links": 1, "at": [0, 0, 1]}}, "props.a.links: given 1"),
     ({"props.a": {"shape": "pendulum", "size": [0.3, 0.2], "at": [0, 0, 1]}}, "a pendulum must be longer than its bob's"),
