@@ -57,7 +57,7 @@ TIMESTEP = 0.001
 INERTIA = {
     "lower_yaw": 0.0035, "lower_roll": 0.02, "lower_pitch": 0.02, "upper_pitch": 0.015, "head_yaw": 0.0018, "head_pitch": 0.0018
 }  # fmt: skip
-SERVO = 2.0
+SERVO = 0.1
 
 # the pose it waits in [deg]: bent, looking ahead and a little down
 START = {"lower_pitch": -38.0, "upper_pitch": 84.0, "head_pitch": -32.0}

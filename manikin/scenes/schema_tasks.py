@@ -100,7 +100,7 @@ class GoalSpec(Table):
 class TaskSpec(Table):
     """What is measured times the law of what is wanted."""
 
-    measure: Literal["point", "orientation", "com", "momentum", "posture", "look"]
+    measure: Literal["point", "orientation", "com", "momentum", "spin", "posture", "look"]
     of: tuple[str, ...] | str | None = None
     axis: Vector | None = None  # orientation: only where this body axis points; look: the gaze axis
     axes: tuple[Literal["x", "y", "z"], ...] = Field(default=("x", "y"), min_length=1)  # com
@@ -135,6 +135,8 @@ class TaskSpec(Table):
             raise ValueError(f"measure '{self.measure}' needs of = sites or bodies")
         if self.max_force is not None and self.measure not in ("point", "com"):
             raise ValueError("max_force [N] is for measures 'point' and 'com'")
+        if self.goal is not None and self.measure == "spin":
+            raise ValueError("measure 'spin' takes no goal: it is damped")
         if self.axis is not None and self.measure not in ("orientation", "look"):
             raise ValueError("axis is for measures 'orientation' and 'look'")
         if self.axis is not None and not any(self.axis):
