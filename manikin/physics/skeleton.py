@@ -42,8 +42,8 @@ CLOSING = 400.0
 
 
 class Answer(NamedTuple):
-    """qacc (n,) = T u + t0 over the skeleton's DOFs, torque (na,) = D u + torque0, press (m,) = P u + press0: what the ground gives
-    to the temporary joint, first its upward force [N], then its moments [N m] about the edges of the contact points' hull,
+    """qacc (n,) = T u + t0 over the skeleton's DOFs, torque (na,) = D u + torque0, press (m,) = P u + press0: what the ground
+    gives to the temporary joint, first its upward force [N], then its moments [N m] about the edges of the points' hull,
     positive while the pressure lies inside. bone: the one that stands, -1 for none.
     """
 

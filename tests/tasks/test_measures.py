@@ -8,7 +8,18 @@ from manikin.bench import standing_world
 from manikin.motion.keyframes import posture_of
 from manikin.physics.world import World
 from manikin.tasks import measures
-from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Momentum, Orientation, Points, Posture, Spin, take_together
+from manikin.tasks.measures import (
+    CentreOfMass,
+    Direction,
+    Look,
+    Measure,
+    Momentum,
+    Orientation,
+    Points,
+    Posture,
+    Spin,
+    take_together,
+)
 
 
 @pytest.fixture(scope="module")
