@@ -127,7 +127,7 @@ def _add_contact(body: ET.Element, part: _Part, prefix: str) -> None:
     """What touches, and what weighs. Its friction is nothing: the larger of two counts, so what it stands on decides."""
     touch = {
         "contype": CHARACTERS, "conaffinity": GROUND | PROPS, "friction": [0.0, 0.005, 0.0001], "mass": 0, "group": 3,
-        "solref": "0.006 1", "solimp": "0.95 0.99 0.001 0.5 2",
+        "solref": "0.006 1", "solimp": "0.95 0.99 0.001 0.5 2", "solmix": 100,
         # what is this near counts as touching, and pushes only when it does touch
         "gap": NEAR,
     }  # fmt: skip

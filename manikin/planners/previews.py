@@ -112,6 +112,7 @@ def _next(rates: Array, trials: Sequence[Trial], wanted: Array, low: Array, high
     inputs = np.clip(best.inputs + step, low, high)
     for trial in trials:
         if np.linalg.norm((inputs - trial.inputs) / span) < 1e-3:
-            # tried already, at a bound: half as far
-            return np.asarray(best.inputs + 0.5 * (inputs - best.inputs) + 0.01 * span)
+            # tried already, at a bound: half as far, or a little towards the middle
+            half = 0.5 * (best.inputs + inputs)
+            return np.asarray(half + 0.05 * (0.5 * (low + high) - half))
     return np.asarray(inputs)

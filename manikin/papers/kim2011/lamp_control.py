@@ -139,10 +139,12 @@ def ballistic(lab: Lab) -> Finding:
 
 def judge_flights(several: list[Flight]) -> Finding:
     """Every flight falls with g within 1 %, and its angular momentum drifts by less than 1 % of its scale."""
+    if not several:
+        return Finding(None, False, {}, "it never flew")
     gaps = [abs(f.fall / 9.81 - 1) for f in several]
     drifts = [f.drift for f in several]
     numbers = {"flights": len(several), "fall_gap": max(gaps), "drift": max(drifts), "seconds": [f.seconds for f in several]}
-    return Finding(100 * max(gaps), bool(several) and max(gaps) < 0.01 and max(drifts) < 0.01, numbers)
+    return Finding(100 * max(gaps), max(gaps) < 0.01 and max(drifts) < 0.01, numbers)
 
 
 def primary(lab: Lab) -> Finding:
