@@ -7,7 +7,7 @@ from scipy.spatial import Delaunay
 
 from manikin.controllers.direct import Direct, parabola
 from manikin.loop import Run
-from manikin.physics.skeleton import pressure_rows
+from manikin.physics.pressure import pressure_rows
 from manikin.physics.world import Push, World
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import parse_text
