@@ -57,7 +57,7 @@ TIMESTEP = 0.001
 INERTIA = {
     "lower_yaw": 0.0035, "lower_roll": 0.02, "lower_pitch": 0.02, "upper_pitch": 0.015, "head_yaw": 0.0018, "head_pitch": 0.0018
 }  # fmt: skip
-SERVO = 2.0
+SERVO = 0.1
 
 # the pose it waits in [deg]: bent, looking ahead and a little down
 START = {"lower_pitch": -38.0, "upper_pitch": 84.0, "head_pitch": -32.0}
@@ -127,7 +127,7 @@ def _add_contact(body: ET.Element, part: _Part, prefix: str) -> None:
     """What touches, and what weighs. Its friction is nothing: the larger of two counts, so what it stands on decides."""
     touch = {
         "contype": CHARACTERS, "conaffinity": GROUND | PROPS, "friction": [0.0, 0.005, 0.0001], "mass": 0, "group": 3,
-        "solref": "0.006 1", "solimp": "0.95 0.99 0.001 0.5 2",
+        "solref": "0.006 1", "solimp": "0.95 0.99 0.001 0.5 2", "solmix": 100,
         # what is this near counts as touching, and pushes only when it does touch
         "gap": NEAR,
     }  # fmt: skip

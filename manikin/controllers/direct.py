@@ -46,8 +46,8 @@ class Direct:
     formulation: what is kept small among equal solutions: acceleration (moves on), velocity (comes to rest, Eq. 15), torque.
     damping: how much it counts against the tasks; the square root of the document's alpha (Eq. 12).
     contact_joints: whether a bone that stands is tied to the ground while control is computed (section 5.4).
-    unilateral: while a bone bears weight all its contact points push, so that it does not tip over its edge. Their forces are
-    taken as even as can be, so this is cautious: on a round foot the pressure stays within half of its radius.
+    unilateral: while a bone bears weight the pressure under it stays inside the hull of its contact points, so that it does not
+    tip over its edge. Where limits of the joints leave no way to do so, it tips.
     compliant: pushes from outside come unexpected, so that joints give way; otherwise control knows of them (section 6).
     """
 
@@ -95,8 +95,10 @@ class Direct:
         levels, prefer = _levels(tasks, sizes, A, b), (self.damping * R, self.damping * r)
         x, slack = solve_hierarchy(levels, bounds, *prefer, first)
         if self.unilateral and _tips(answer, x, weight := skeleton.weight):
-            bounds = _pressed(bounds, answer, weight)
-            x, slack = solve_hierarchy(levels, bounds, *prefer, first)
+            pressed = _pressed(bounds, answer, weight)
+            flat, missed = solve_hierarchy(levels, pressed, *prefer, first)
+            if not missed.any():
+                bounds, x, slack = pressed, flat, missed
         self.contradictions += bool((slack[bounds.stiff >= 1.0] > MOVED).any())
         return Decision(x, answer.D @ x + answer.torque0, bounds, slack, answer)
 
@@ -135,19 +137,19 @@ def _levels(tasks: Sequence[Task], sizes: tuple[int, ...], A: Array, b: Array) -
 
 
 def _tips(answer: Answer, u: Array, weight: float) -> bool:
-    """Whether a bone that bears weight is pulled at by the ground somewhere."""
+    """Whether a bone that bears weight would turn over an edge of what it stands on."""
     press = answer.P @ u + answer.press0
-    return bool(len(press) and press.sum() > BEARS * weight and press.min() < 0)
+    return bool(len(press) and press[0] > BEARS * weight and press.min() < 0)
 
 
 def _pressed(bounds: Bounds, answer: Answer, weight: float) -> Bounds:
-    """The ground only pushes, and goes on to do so."""
-    C = np.vstack([answer.P, answer.P.sum(axis=0)])
-    low = np.concatenate([-answer.press0, [BEARS * weight - answer.press0.sum()]])
-    scale = np.maximum(np.linalg.norm(C, axis=1), 1e-9)
+    """The pressure stays inside the hull of the contact points, and the bone goes on to bear."""
+    low = -answer.press0
+    low[0] += BEARS * weight
+    scale = np.maximum(np.linalg.norm(answer.P, axis=1), 1e-9)
     return Bounds(
-        np.concatenate([bounds.C, C / scale[:, None]]), np.concatenate([bounds.low, low / scale]),
-        np.concatenate([bounds.high, np.full(len(C), np.inf)]), np.concatenate([bounds.stiff, np.ones(len(C))]),
+        np.concatenate([bounds.C, answer.P / scale[:, None]]), np.concatenate([bounds.low, low / scale]),
+        np.concatenate([bounds.high, np.full(len(low), np.inf)]), np.concatenate([bounds.stiff, np.ones(len(low))]),
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from manikin.compiled import kernel
 from manikin.physics.contacts import contact_bodies
 from manikin.physics.inversion import Squeeze, find_squeeze
+from manikin.physics.pressure import pressure_rows
 from manikin.physics.world import World
 
 Array = NDArray[np.float64]
@@ -34,13 +35,16 @@ UPWARD = 0.5
 MOST_POINTS = 8
 # of the root's motions, those that contact points move by less than this share of the most are free
 STILL = 1e-3
+# motions of a free root
+FREE = 6
 # gain [1/s^2] that pulls a closed loop together, critically damped
 CLOSING = 400.0
 
 
 class Answer(NamedTuple):
-    """qacc (n,) = T u + t0 over the skeleton's DOFs, torque (na,) = D u + torque0, press (k,) [N] = P u + press0: upward forces
-    at the contact points of the temporary joint, the smallest that do. bone: the one that stands, -1 for none.
+    """qacc (n,) = T u + t0 over the skeleton's DOFs, torque (na,) = D u + torque0, press (m,) = P u + press0: what the ground
+    gives to the temporary joint, first its upward force [N], then its moments [N m] about the edges of the points' hull,
+    positive while the pressure lies inside. bone: the one that stands, -1 for none.
     """
 
     T: Array
@@ -133,9 +137,11 @@ class Skeleton:
             if not len(self.loops):
                 # contacts that do not bear from below
                 h -= data.qfrc_constraint[dofs]
-            return Answer(*_answer(M, h, nr, np.zeros((0, len(dofs))), np.zeros(0)), -1)
+            return Answer(*_answer(M, h, nr, np.zeros((0, len(dofs))), np.zeros(0), np.zeros((0, 0))), -1)
         lever, bias = world.dynamics().points(stand.bone, stand.points)
-        return Answer(*_answer(M, h, nr, np.ascontiguousarray(lever[:, dofs]), -bias), stand.bone)
+        # a planar root cannot feel how pressure is spread across its plane
+        edges = pressure_rows(stand.points, nr < FREE)
+        return Answer(*_answer(M, h, nr, np.ascontiguousarray(lever[:, dofs]), -bias, edges), stand.bone)
 
     def closing(self, world: World) -> tuple[Array, Array]:
         """Rows (k, na) and right-hand side (k,) that keep closed loops closed (Eq. 14), pulled together where they gape."""
@@ -155,9 +161,10 @@ class Skeleton:
 
 @kernel
 def _answer(
-    M: Array, h: Array, nr: int, lever: Array, wanted: Array
+    M: Array, h: Array, nr: int, lever: Array, wanted: Array, edges: Array
 ) -> tuple[Array, Array, Array, Array, Array, Array]:  # fmt: skip
-    """All of Answer but the bone. lever (3 k, n), wanted (3 k,): contact points that shall accelerate so, if any."""
+    """All of Answer but the bone. lever (3 k, n), wanted (3 k,): contact points that shall accelerate so, if any.
+    edges (m, 3 k): rows on the forces at those points."""
     n = M.shape[0]
     na = n - nr
     Mrr, Mra = np.ascontiguousarray(M[:nr, :nr]), np.ascontiguousarray(M[:nr, nr:])
@@ -191,12 +198,12 @@ def _answer(
         T[:nr], t0[:nr] = A0, b0
     force, force0 = np.dot(M, T), np.dot(M, t0) + h
     D, torque0 = force[nr:].copy(), force0[nr:].copy()
-    P, press0 = np.zeros((lever.shape[0] // 3, na)), np.zeros(lever.shape[0] // 3)
+    P, press0 = np.zeros((edges.shape[0], na)), np.zeros(edges.shape[0])
     if lever.shape[0] > 0:
         # forces at the points, and where the standing bone is not the root, what they do to the joints
         given = np.ascontiguousarray(inverse.T)
         per, fixed = np.dot(given, np.ascontiguousarray(force[:nr])), np.dot(given, force0[:nr])
-        P, press0 = per[2::3].copy(), fixed[2::3].copy()
+        P, press0 = np.dot(edges, per), np.dot(edges, fixed)
         turn = np.ascontiguousarray(lever[:, nr:].T)
         D -= np.dot(turn, per)
         torque0 -= np.dot(turn, fixed)

@@ -7,6 +7,7 @@ import tomli_w
 
 from manikin.controllers.direct import Direct
 from manikin.controllers.prioritized import Prioritized
+from manikin.errors import SceneError
 from manikin.loop import Run
 from manikin.physics.world import World
 from manikin.recording import Recorder
@@ -15,6 +16,7 @@ from manikin.scenes.build_steps import build_script
 from manikin.scenes.build_tasks import build_task, build_tug
 from manikin.scenes.build_world import build_world, skeleton_of
 from manikin.scenes.scene import Scene
+from manikin.scenes.scripts import Steps
 from manikin.tasks.laws import Nearest
 from manikin.tasks.limits import JointLimits
 from manikin.tasks.measures import Points
@@ -45,6 +47,20 @@ def build_run(
     tasks += extra
     recording = recorder(world, tasks, scene.fps, _meta(scene, actors)) if record else None
     return Run(world, controller, script, tasks, every, recording, tugs)
+
+
+def rescript(run: Run, scene: Scene) -> None:
+    """Let a run go on with the steps of a changed version of its scene: other drags, times or conditions.
+
+    Only steps may differ, by anything but their names and number; those that began stay as they were.
+    """
+    script = run.script
+    assert isinstance(script, Steps)
+    steps = build_run(scene, record=False).script
+    assert isinstance(steps, Steps)
+    if [s.spec.name for s in steps.steps] != [s.spec.name for s in script.steps]:
+        raise SceneError(f"{scene.where}: steps: must have the same names as those of the run")
+    script.steps = steps.steps
 
 
 def _controller(scene: Scene, world: World, actors: list[Actor]) -> Prioritized | Direct:

@@ -16,7 +16,7 @@ from manikin.scenes.schema_world import TugSpec
 from manikin.scenes.tugs import Tug
 from manikin.tasks.goals import Path
 from manikin.tasks.laws import Hold, Law, Nearest, Reach, Stabilize, Track
-from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Momentum, Orientation, Points, Posture
+from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Momentum, Orientation, Points, Posture, Spin
 from manikin.tasks.task import Task
 
 # The gaze: eyes look a little down from the head's own straight ahead.
@@ -62,8 +62,9 @@ def _measure(here: Here, actor: Actor, spec: TaskSpec) -> Measure:
         props = np.flatnonzero(np.isin(world.model.body_rootid, roots))
         carried[props] = np.minimum(mass[props], spec.carried * own.sum())
         return CentreOfMass(own, carried, tuple(_AXES[a] for a in spec.axes))
-    if spec.measure == "momentum":
-        return Momentum(tuple(here.points(actor, names, "of").bodies.tolist() if names else mine))
+    if spec.measure in ("momentum", "spin"):
+        kind = Momentum if spec.measure == "momentum" else Spin
+        return kind(tuple(here.points(actor, names, "of").bodies.tolist() if names else mine))
     if not names:
         return posture_of(world, character)
     numbers = [here.look_up("of", partial(world.joint, character.prefix + n)) for n in names]

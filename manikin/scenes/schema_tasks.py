@@ -106,7 +106,7 @@ class GoalSpec(Table):
 class TaskSpec(Table):
     """What is measured times the law of what is wanted."""
 
-    measure: Literal["point", "orientation", "com", "momentum", "posture", "look"]
+    measure: Literal["point", "orientation", "com", "momentum", "spin", "posture", "look"]
     of: tuple[str, ...] | str | None = None
     offset: Vector | None = None  # point: metres from the one site or body, in the frame of its body
     axis: Vector | None = None  # orientation: only where this body axis points; look: the gaze axis
@@ -142,6 +142,8 @@ class TaskSpec(Table):
             raise ValueError(f"measure '{self.measure}' needs of = sites or bodies")
         if self.max_force is not None and self.measure not in ("point", "com"):
             raise ValueError("max_force [N] is for measures 'point' and 'com'")
+        if self.goal is not None and self.measure == "spin":
+            raise ValueError("measure 'spin' takes no goal: it is damped")
         if self.axis is not None and self.measure not in ("orientation", "look"):
             raise ValueError("axis is for measures 'orientation' and 'look'")
         if self.axis is not None and not any(self.axis):

@@ -1,4 +1,4 @@
-"""The six measures: point, orientation, centre of mass, momentum, posture, look-at.
+"""The seven measures: point, orientation, centre of mass, momentum, spin, posture, look-at.
 
 A measure returns value, rate, jacobian, bias with  rate = jacobian @ qvel,  d(rate)/dt = jacobian @ qacc + bias  and, in the
 sense of `error`, d(value)/dt = rate. `error(value, goal)` is the way from value to goal in the space of the rows.
@@ -261,6 +261,23 @@ class Momentum:
 
     def error(self, value: Array, goal: Array) -> Array:
         return np.concatenate([goal[:3] - value[:3], np.zeros(3)])
+
+
+@dataclass(frozen=True, eq=False)
+class Spin:
+    """Angular momentum [kg m^2/s] of bodies about their centre of mass, world axes: three rows. Laws damp it."""
+
+    bodies: tuple[int, ...]
+    block: int = 3
+    straight: ClassVar[bool] = False
+    size: ClassVar[int] = 3  # rows
+
+    def evaluate(self, dynamics: Dynamics) -> Measured:
+        rate, _, jacobian, bias = dynamics.momentum(list(self.bodies))
+        return Measured(np.zeros(3), rate[3:], jacobian[3:], bias[3:])
+
+    def error(self, value: Array, goal: Array) -> Array:
+        return np.zeros(3)
 
 
 @dataclass(frozen=True, eq=False)

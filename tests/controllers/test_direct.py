@@ -3,10 +3,12 @@
 import mujoco
 import numpy as np
 import pytest
+from scipy.spatial import Delaunay
 
 from manikin.controllers.brakes import parabola
 from manikin.controllers.direct import Direct
 from manikin.loop import Run
+from manikin.physics.pressure import pressure_rows
 from manikin.physics.world import Push, World
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import parse_text
@@ -260,14 +262,17 @@ def test_velocity_comes_to_rest_and_acceleration_moves_on():
     assert residual("velocity") < 0.02 * residual("acceleration")
 
 
-def test_torque_uses_the_least_torque():
+@pytest.mark.parametrize("way", [(0.01, 0.005, 0.01), (0.0, 0.0, 0.05), (0.02, 0.01, 0.02)])
+def test_torque_uses_the_least_torque(way):
+    """For drags that can be followed; of one that would tip the foot each formulation follows another share."""
+
     def effort(formulation: str) -> float:
         run = lamp()
         run.advance(50)
         run.world.refresh()
         direct = controller(run)
-        direct.formulation, direct.unilateral = formulation, False  # type: ignore[assignment]
-        drag(run, "head", (0.05, 0.02, 0.05))
+        direct.formulation = formulation  # type: ignore[assignment]
+        drag(run, "head", way)
         return float(np.linalg.norm(direct.decide(run.world, [task(run, "head")], 0.005)[0].torque))
 
     assert effort("torque") < min(effort("acceleration"), effort("velocity"))
@@ -276,7 +281,7 @@ def test_torque_uses_the_least_torque():
 def test_a_push_moves_the_joints_only_if_it_comes_unexpected():
     def moved(compliant: bool, push: float) -> np.ndarray:
         run = lamp()
-        controller(run).compliant, controller(run).unilateral = compliant, False
+        controller(run).compliant = compliant
         run.advance(100)
         run.advance(60, [Push("head", np.array([0.0, push, 0.0]))])
         return run.world.data.qpos[controller(run).skeletons[0].address].copy()
@@ -285,3 +290,75 @@ def test_a_push_moves_the_joints_only_if_it_comes_unexpected():
     stiff = np.abs(moved(False, 3.0) - moved(False, 0.0)).max()
     assert gives > 0.004
     assert stiff < 0.1 * gives
+
+
+# --- the pressure under a bone
+
+
+def rim(count: int) -> np.ndarray:
+    turns = 2 * np.pi * np.arange(count) / count
+    return np.stack([0.08 * np.cos(turns), 0.08 * np.sin(turns), np.zeros(count)], axis=1)
+
+
+def upward(points: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Forces (3 k,) at points that press with 1 N in all, centred at a place; some pull where it lies outside."""
+    lever = np.vstack([np.ones(len(points)), points[:, :2].T])
+    out = np.zeros((len(points), 3))
+    out[:, 2] = np.linalg.lstsq(lever, np.array([1.0, *place]), rcond=None)[0]
+    return out.ravel()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_moments_about_the_edges_tell_whether_pressure_lies_inside(seed):
+    rng = np.random.default_rng(seed)
+    points = np.concatenate([rng.uniform(-0.1, 0.1, (int(rng.integers(3, 9)), 2)), np.zeros((0, 2))])
+    points = np.column_stack([points, np.full(len(points), 0.3)])
+    place = rng.uniform(-0.1, 0.1, 2)
+    rows = pressure_rows(points, False)
+    moments = rows @ upward(points, place)
+    assert moments[0] == pytest.approx(1.0)
+    assert (moments[1:].min() >= 0) == (Delaunay(points[:, :2]).find_simplex(place) >= 0)
+
+
+def test_the_edge_of_a_round_foot_is_its_rim_and_not_half_of_it():
+    rows = pressure_rows(rim(8), False)
+    assert len(rows) == 9
+    inside, outside = (rows @ upward(rim(8), np.array([r, 0.0])) for r in (0.0739, 0.081))
+    assert inside.min() > 0
+    assert outside.min() < 0
+    # how far it is from the edge, times 1 N
+    assert (rows @ upward(rim(8), np.zeros(2)))[1:] == pytest.approx(np.full(8, 0.08 * np.cos(np.pi / 8)))
+
+
+def test_one_point_has_no_edge_and_two_have_their_ends():
+    assert len(pressure_rows(rim(1), False)) == 1
+    line = np.array([[0.0, 0.0, 0.0], [0.1, 0.1, 0.0], [0.2, 0.2, 0.0]])
+    for points in (line[::2], line):
+        rows = pressure_rows(points, False)
+        assert len(rows) == 3
+        for share in (-0.1, 0.5, 1.1):
+            assert ((rows @ upward(points, share * line[2, :2])).min() >= 0) == (0 <= share <= 1)
+
+
+def test_a_planar_root_knows_no_sideways_edge():
+    points = rim(8) + np.array([0.0, 0.5, 0.0])
+    rows = pressure_rows(points, True)
+    assert len(rows) == 3
+    forces = np.tile([0.0, 0.0, 0.125], 8)
+    assert (rows @ forces)[1:] == pytest.approx([0.08, 0.08])
+
+
+def test_a_hard_drag_keeps_the_pressure_under_the_foot():
+    """Without the rule the ground would have to pull; with it the foot stays flat, on the edge at most."""
+    run = lamp()
+    run.advance(100)
+    run.world.refresh()
+    drag(run, "head", (0.5, 0.0, 0.0))
+    press = {}
+    for unilateral in (False, True):
+        controller(run).unilateral = unilateral
+        decision = controller(run).decide(run.world, [task(run, "head")], 0.005)[0]
+        press[unilateral] = decision.answer.P @ decision.acceleration + decision.answer.press0
+    assert press[False].min() < -0.1
+    assert press[True].min() > -1e-6
+    assert press[True][1:].min() == pytest.approx(0.0, abs=1e-6)

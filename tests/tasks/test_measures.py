@@ -8,7 +8,18 @@ from manikin.bench import standing_world
 from manikin.motion.keyframes import posture_of
 from manikin.physics.world import World
 from manikin.tasks import measures
-from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Momentum, Orientation, Points, Posture, take_together
+from manikin.tasks.measures import (
+    CentreOfMass,
+    Direction,
+    Look,
+    Measure,
+    Momentum,
+    Orientation,
+    Points,
+    Posture,
+    Spin,
+    take_together,
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +44,7 @@ def all_measures(w: World) -> dict[str, Measure]:
         "Look": Look(gaze, w.body("thorax"), np.array([1.0, 0.0, 0.0]), soften=0.0),
         "CentreOfMass": CentreOfMass(mass, np.zeros_like(mass), (0, 1, 2)),
         "Momentum": Momentum(tuple(range(1, w.model.nbody))),
+        "Spin": Spin(tuple(range(1, w.model.nbody))),
         "Posture": Posture(w.model.jnt_qposadr[joints].astype(np.int64), w.model.jnt_dofadr[joints].astype(np.int64)),
     }
 
@@ -79,7 +91,7 @@ def test_masses_changed_while_it_runs_count_at_once(world):
     assert after[2] > before[2] + 0.05
 
 
-@pytest.mark.parametrize("name", ["Points", "Orientation", "Direction", "Look", "CentreOfMass", "Momentum", "Posture"])
+@pytest.mark.parametrize("name", ["Points", "Orientation", "Direction", "Look", "CentreOfMass", "Momentum", "Spin", "Posture"])
 def test_shared_identities(world, name):
     measure = all_measures(world)[name]
     qacc = np.random.default_rng(4).standard_normal(47)
