@@ -12,12 +12,15 @@ from manikin.scenes.build_here import Actor, Here
 from manikin.scenes.schema_tasks import ArrivingSpec, GoalSpec, MeetSpec, ThrowSpec
 from manikin.scenes.scripts import GoalMaker
 from manikin.spatial import quat_from_axis_angle, quat_multiply
-from manikin.tasks.goals import Against, Braced, Fixed, Goal, Meet, OnBody, Over, Path, Throw, depth, launch_velocity
+from manikin.tasks.goals import Against, Braced, Fixed, Goal, Meet, OnBody, Over, Path, Spline, Throw, depth, launch_velocity
 from manikin.tasks.laws import Hold
 from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Orientation, Points, Posture
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
+
+# two key poses of a spline are at least this far [s] apart
+LEAST_SPAN = 1e-3
 
 
 def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -> GoalMaker:
@@ -33,6 +36,8 @@ def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -
             raise here.wrong(key, "a clip's pose is a goal for measure 'posture'")
         pose = _pose(here, actor, measure, spec, key)
         return lambda w: Fixed(pose)
+    if spec.spline is not None:
+        return _key_poses(here, measure, spec.spline, key)
     if spec.meet is not None:
         return _meeting(here, actor, measure, spec.meet, key)
     if spec.throw is not None:
@@ -86,6 +91,27 @@ def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -
     if spec.relative:
         return lambda w: Fixed(value + measure.evaluate(w.dynamics()).value)
     return lambda w: Fixed(value)
+
+
+def _key_poses(here: Here, measure: Measure, rows: tuple[tuple[float, ...], ...], key: str) -> GoalMaker:
+    """A spline through poses; the first is the one in which its step begins."""
+    if not isinstance(measure, Posture):
+        raise here.wrong(f"{key}.spline", "is for measure 'posture'")
+    joints = measure.size
+    if not rows:
+        raise here.wrong(f"{key}.spline", "needs one or more rows [time, angles...]")
+    for number, row in enumerate(rows):
+        if len(row) != joints + 1:
+            raise here.wrong(
+                f"{key}.spline.{number}", f"needs {joints + 1} numbers [time, {joints} angles], {len(row)} were given"
+            )  # fmt: skip
+        before = rows[number - 1][0] if number else 0.0
+        if row[0] - before < LEAST_SPAN:
+            raise here.wrong(
+                f"{key}.spline.{number}", f"given {row[0]:g} s: must come at least {LEAST_SPAN:g} s after {before:g} s"
+            )
+    table = np.array(rows, float)
+    return lambda w: Spline.through(table[:, 0], measure.angles(w.dynamics())[0], np.deg2rad(table[:, 1:]), w.time)
 
 
 def _meeting(here: Here, actor: Actor, measure: Measure, spec: MeetSpec, key: str) -> GoalMaker:

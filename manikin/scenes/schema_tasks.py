@@ -58,6 +58,8 @@ class GoalSpec(Table):
     at: numbers of the measure, or one triple per point; measured in the frame of `of` (a prop, a body, or "feet") when given.
     carry: a held prop whose middle shall come to `at`; the hands keep their places on it.
     path: rows [time, numbers...] to be tracked. clip, frame: a pose of a clip, for posture.
+    spline: key poses, for posture: rows [time, one angle per joint] after the pose in which its step begins (Kim & Pollard
+    2011, section 3).
     relative: numbers of at or path are added to what the task measures when its step begins: a drag.
     scale: lengths are meant for a stature of 1.75 m and scale with the character.
     meet: a flying prop: where a point shall meet it, or (for a direction) against its flight.
@@ -70,6 +72,7 @@ class GoalSpec(Table):
     of: str | None = None
     carry: str | None = None
     path: tuple[tuple[Finite, ...], ...] | None = None
+    spline: tuple[tuple[Finite, ...], ...] | None = None
     clip: str | None = None
     frame: int = 0
     meet: MeetSpec | None = None
@@ -81,9 +84,9 @@ class GoalSpec(Table):
 
     @model_validator(mode="after")
     def _one_kind(self) -> "GoalSpec":
-        kinds = [k for k in ("at", "path", "clip", "meet", "throw", "along") if getattr(self, k) is not None]
+        kinds = [k for k in ("at", "path", "spline", "clip", "meet", "throw", "along") if getattr(self, k) is not None]
         if len(kinds) != 1:
-            raise ValueError("a goal needs exactly one of at, path, clip, meet, throw, along")
+            raise ValueError("a goal needs exactly one of at, path, spline, clip, meet, throw, along")
         if (self.of or self.carry) and self.at is None:
             raise ValueError("of and carry go with at")
         if self.scale and self.at is None and self.path is None:

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import BSpline, make_interp_spline
 
 from manikin.physics.world import World
 
@@ -270,3 +271,29 @@ class Path:
         if i in (0, len(self.times) - 1):
             return np.zeros_like(self.keys[0])
         return (self.keys[i + 1] - self.keys[i - 1]) / (self.times[i + 1] - self.times[i - 1])
+
+
+@dataclass(frozen=True)
+class Spline:
+    """A cubic B-spline through key poses, at rest in the first and the last (Kim & Pollard 2011, section 3)."""
+
+    curve: BSpline
+    rate: BSpline
+    acceleration: BSpline
+    end: float  # [s]
+    start: float
+
+    @classmethod
+    def through(cls, times: Array, first: Array, keys: Array, start: float) -> "Spline":
+        """times (n,) [s] of the keys (n, k), from `start`, where the pose is `first` (k,)."""
+        rest = [(1, np.zeros(len(first)))]
+        curve = make_interp_spline([0.0, *times], np.vstack([first, keys]), k=3, bc_type=(rest, rest))
+        return cls(curve, curve.derivative(1), curve.derivative(2), float(times[-1]), start)
+
+    def at(self, world: World, moving: bool = True) -> Aim:
+        t = world.time - self.start
+        if t >= self.end:
+            return Aim(self.curve(self.end))
+        if not moving:
+            return Aim(self.curve(t))
+        return Aim(self.curve(t), self.rate(t), self.acceleration(t))

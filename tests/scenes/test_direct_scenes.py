@@ -168,3 +168,78 @@ def test_a_step_waits_for_places_tilts_and_rest(when, comes):
 def test_places_and_tilts_name_what_exists(when):
     with pytest.raises(SceneError, match=r"when|place|tilt"):
         steps_after(when)
+
+
+POSES = """
+name = "poses"
+controller = "direct"
+seconds = 2.0
+timestep = 0.001
+[control]
+rate = 500
+[character]
+model = "lamp"
+above = 1.0
+[tasks.pose]
+measure = "posture"
+of = ["lower_pitch", "upper_pitch"]
+law = "track"
+frequency = 6.0
+[[steps]]
+name = "wait"
+when = "start"
+[[steps]]
+name = "bend"
+when = { after = 0.02 }
+goals.pose = { spline = [[0.15, -60.0, 100.0], [0.3, -20.0, 60.0]] }
+"""
+
+
+def test_key_poses_are_met_in_time_from_the_pose_at_the_beginning():
+    run = build_run(parse_text(POSES, "poses"), record=False)
+    task, world = run.tasks[0], run.world
+    address = [world.model.jnt_qposadr[world.joint(j)] for j in ("lower_pitch", "upper_pitch")]
+    run.advance(20)
+    first = world.data.qpos[address].copy()
+    run.advance(1)
+    goal = task.goal
+    assert goal is not None
+    world.data.time = 0.02
+    assert np.allclose(goal.at(world).value, first, atol=1e-12)
+    assert np.allclose(goal.at(world).rate, 0, atol=1e-9)
+    for time, key in ((0.15, (-60, 100)), (0.3, (-20, 60)), (0.9, (-20, 60))):
+        world.data.time = 0.02 + time
+        assert np.allclose(np.degrees(goal.at(world).value), key, atol=1e-6)
+        assert np.allclose(goal.at(world, moving=False).value, goal.at(world).value)
+    # speeds and accelerations are those of the curve, with no jump at the key between
+    for time in (0.06, 0.17, 0.25):
+        around = []
+        for shift in (-1e-4, 0.0, 1e-4):
+            world.data.time = time + shift
+            around.append(goal.at(world))
+        assert np.allclose(around[1].rate, (around[2].value - around[0].value) / 2e-4, atol=1e-3)
+        assert np.allclose(around[1].acceleration, (around[2].rate - around[0].rate) / 2e-4, atol=1e-1)
+    # and the joints follow
+    world.data.time = 0.021
+    run.advance(149)
+    assert np.degrees(world.data.qpos[address]) == pytest.approx([-60, 100], abs=1.5)
+    run.advance(200)
+    assert np.degrees(world.data.qpos[address]) == pytest.approx([-20, 60], abs=1.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("[0.15, -60.0, 100.0]", "[0.15, -60.0]"), r"goals.pose.spline.0: needs 3 numbers \[time, 2 angles\], 2 were given"),
+        (("[0.3, -20.0", "[0.15, -20.0"), r"goals.pose.spline.1: given 0.15 s: must come at least 0.001 s after 0.15 s"),
+        (("[0.15, -60.0", "[0.0, -60.0"), r"goals.pose.spline.0: given 0 s: must come at least 0.001 s after 0 s"),
+        (("[[0.15, -60.0, 100.0], [0.3, -20.0, 60.0]]", "[]"), r"goals.pose.spline: needs one or more rows"),
+        (("[0.15, -60.0", "[0.15, nan"), r"goals.pose.spline.0.1: given nan"),
+        (("spline =", "relative = true, spline ="), "relative goes with at and path"),
+        (("spline =", "at = [0, 0], spline ="), "exactly one of at, path, spline"),
+        (('measure = "posture"\nof = ["lower_pitch", "upper_pitch"]', 'measure = "com"'), "spline: is for measure 'posture'"),
+    ],
+)  # fmt: skip
+def test_bad_key_poses_are_refused_with_their_key(change, message):
+    with pytest.raises(SceneError, match=message):
+        build_run(parse_text(POSES.replace(*change), "poses"))

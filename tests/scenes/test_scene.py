@@ -93,7 +93,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"tasks.x": {"measure": "point"}}, "tasks.x: measure 'point' needs of = sites or bodies"),
     ({"tasks.posture.max_force": 10.0}, "tasks.posture: max_force [N] is for measures 'point' and 'com'"),
     ({"tasks.x": {"measure": "com", "law": "nearest"}}, "tasks.x: law 'nearest' is for measure 'posture'"),
-    ({"tasks.posture.goal": {}}, "tasks.posture.goal: a goal needs exactly one of at, path, clip"),
+    ({"tasks.posture.goal": {}}, "tasks.posture.goal: a goal needs exactly one of at, path, spline, clip"),
     ({"tasks.posture.goal": {"clip": "stand", "of": "ball"}}, "tasks.posture.goal: of and carry go with at"),
     ({"tasks.posture.goal": ["far"]}, "tasks.posture.goal.at.0: given 'far'"),
     ({"steps": [{"name": "a", "when": {"task": "posture"}}]}, "steps.0.when: task and within go together"),
