@@ -286,8 +286,7 @@ class Spline:
     @classmethod
     def through(cls, times: Array, first: Array, keys: Array, start: float) -> "Spline":
         """times (n,) [s] of the keys (n, k), from `start`, where the pose is `first` (k,)."""
-        rest = [(1, np.zeros(len(first)))]
-        curve = make_interp_spline([0.0, *times], np.vstack([first, keys]), k=3, bc_type=(rest, rest))
+        curve = make_interp_spline([0.0, *times], np.vstack([first, keys]), k=3, bc_type="clamped")
         return cls(curve, curve.derivative(1), curve.derivative(2), float(times[-1]), start)
 
     def at(self, world: World, moving: bool = True) -> Aim:
