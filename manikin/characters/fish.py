@@ -15,16 +15,18 @@ from manikin.characters.sweep import tube
 from manikin.characters.tets import Tets
 
 # its back points along y, so that it bends up and down as it lies; half thickness of the trunk [m]
-THICKNESS = 0.046
+THICKNESS = 0.037
 # along x [m]: half height (y) and half thickness (z)
 _OUTLINE = np.array(
     [
-        [-0.272, 0.000, 0.000], [-0.268, 0.050, 0.014], [-0.250, 0.066, 0.021], [-0.220, 0.060, 0.023],
-        [-0.175, 0.042, 0.024], [-0.130, 0.040, 0.027], [-0.080, 0.052, 0.034], [0.000, 0.078, 0.044],
-        [0.070, 0.086, 0.047], [0.130, 0.078, 0.045], [0.180, 0.062, 0.038], [0.220, 0.040, 0.028],
-        [0.240, 0.022, 0.016], [0.248, 0.000, 0.000],
+        [-0.272, 0.000, 0.000], [-0.268, 0.050, 0.011], [-0.250, 0.066, 0.017], [-0.220, 0.060, 0.018],
+        [-0.175, 0.042, 0.019], [-0.130, 0.040, 0.022], [-0.080, 0.052, 0.027], [0.000, 0.078, 0.035],
+        [0.070, 0.086, 0.038], [0.130, 0.078, 0.036], [0.180, 0.062, 0.030], [0.220, 0.040, 0.022],
+        [0.240, 0.022, 0.013], [0.248, 0.000, 0.000],
     ]
 )  # fmt: skip
+# every joint bends by as much either way [deg]: what the flesh can follow in all of them at once
+BEND = 38
 
 
 @lru_cache(maxsize=1)
@@ -34,25 +36,27 @@ def fish_plan() -> Plan:
     def bone(name: str, parent: str | None, start: float, end: float, torque: float = 0.0) -> Bone:
         # a positive angle lifts the far end
         axis = Y if end < start else (0.0, -1.0, 0.0)
-        hinges = (Hinge("bend", axis, -22, 22, torque),) if parent else ()
+        hinges = (Hinge("bend", axis, -BEND, BEND, torque),) if parent else ()
         return Bone(name, parent, (start, 0.0, THICKNESS), (end, 0.0, THICKNESS), hinges)
 
     bones = (
-        bone("trunk", None, 0.0, 0.08),
-        bone("neck", "trunk", 0.08, 0.15, 12.0),
-        bone("head", "neck", 0.15, 0.225, 8.0),
-        bone("waist", "trunk", 0.0, -0.075, 12.0),
-        bone("stalk", "waist", -0.075, -0.15, 8.0),
-        bone("tail", "stalk", -0.15, -0.235, 5.0),
+        bone("trunk", None, -0.025, 0.04),
+        bone("chest", "trunk", 0.04, 0.1, 12.0),
+        bone("neck", "chest", 0.1, 0.165, 8.0),
+        bone("head", "neck", 0.165, 0.225, 5.0),
+        bone("waist", "trunk", -0.025, -0.09, 12.0),
+        bone("stalk", "waist", -0.09, -0.165, 8.0),
+        bone("tail", "stalk", -0.165, -0.235, 5.0),
     )
     surface = _surface()
     eyes = []
     for side in (1.0, -1.0):
-        eyes.append(("head", "white", ball([0.184, 0.0, THICKNESS + side * 0.0285], 0.0135)))
-        eyes.append(("head", "dark", ball([0.187, 0.0, THICKNESS + side * 0.0365], 0.0078)))
+        eyes.append(("head", "white", ball([0.184, 0.0, THICKNESS + side * 0.0225], 0.0135)))
+        eyes.append(("head", "dark", ball([0.187, 0.0, THICKNESS + side * 0.0305], 0.0078)))
     middle = surface.vertices[surface.faces].mean(axis=1)
     return Plan(
         "fish", bones, surface, _coarse(), "planar", ("sea", "coral"), density=800.0, young=2.5e4, poisson=0.45,
+        damping=0.004, margin=0.0,
         paint=(middle[:, 0] < -0.155).astype(np.int64), details=tuple(eyes),
         sites=(("nose", "head", (0.248, 0.0, THICKNESS)), ("fin", "tail", (-0.265, 0.0, THICKNESS))),
     )  # fmt: skip
