@@ -273,7 +273,21 @@ def studio_campaign() -> Figures:
     return campaign(600.0, 600.0)
 
 
+def bench_kim2011() -> Figures:
+    """Direct control of every character against real time."""
+    from manikin.bench_direct import bench_kim2011 as measure
+
+    return measure()
+
+
+def drag_campaign() -> Figures:
+    """Ten thousand random drags of the characters under direct control."""
+    from manikin.bench_direct import drag_campaign as drags
+
+    return drags()
+
+
 BENCHMARKS: dict[str, Callable[[], Figures]] = {
-    "abe2006": bench_abe2006, "nearest": bench_nearest, "studio": bench_studio,
+    "abe2006": bench_abe2006, "nearest": bench_nearest, "studio": bench_studio, "kim2011": bench_kim2011,
 }  # fmt: skip
-CAMPAIGNS: dict[str, Callable[[], Figures]] = {"studio": studio_campaign}
+CAMPAIGNS: dict[str, Callable[[], Figures]] = {"studio": studio_campaign, "kim2011": drag_campaign}

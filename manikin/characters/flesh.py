@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 # time step [s] that soft characters are made for; servos are scaled to it
 TIMESTEP = 0.0025
 # Sparse Newton is wrong on some meshes that hang on bones; conjugate gradients are right.
-OPTIONS = {"integrator": "discrete", "solver": "CG", "iterations": "100", "tolerance": "1e-6"}
+OPTIONS = {"integrator": "discrete", "solver": "CG", "iterations": "100", "tolerance": "1e-4"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +64,11 @@ class Plan:
     damping: float = 0.01  # [s]
     bone_share: float = 0.2
     margin: float = -0.002  # [m] how far the coarse mesh may sink in, since it stands out around the fine surface
+    # inertia of each joint's motor, and its servo's gain times the time step, by the inertia that it moves with its flesh
+    # (a light bone in slack flesh answers far more quickly than that: a servo at its force limit then throws it to and fro)
+    motor: float = 0.02
+    servo: float = 1.0
+    core: float = 0.0  # [m] how thick the bones are where they touch others: flesh is not squeezed flat between them
     loop: tuple[str, str] | None = None
     paint: Ints | None = None
     details: tuple[tuple[str, str, Mesh], ...] = ()  # (bone, material, surface in the rest pose): eyes and the like

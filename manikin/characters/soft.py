@@ -12,8 +12,6 @@ from manikin.spatial import quat_from_axis_angle, rotate
 
 Array = NDArray[np.float64]
 
-# The servo's gain times the time step, by the inertia that the joint moves: 1 takes up an error of speed in about one step.
-SERVO = 1.0
 # skin of the coarse mesh [m]
 RADIUS = 0.001
 # Contact: stiffness and damping, by mass, that stop a fall from 0.3 m within the 5 mm that the fine surface may sink in.
@@ -36,7 +34,7 @@ def soft(
     actuators = []
     for name, (bone, axis, torque) in joints.items():
         limit = torque * strength
-        kv = SERVO * _about(inertia, plan, bone, axis) / TIMESTEP
+        kv = plan.servo * _about(inertia, plan, bone, axis) / TIMESTEP
         actuators.append(element("velocity", name=name, joint=name, kv=kv, forcerange=[-limit, limit]))
     nodes, flex, skins = _flesh(plan, flesh, prefix, turn, np.array(at, float))
     assets = [
@@ -107,7 +105,7 @@ def _bones(
             moved = _about(inertia, plan, k, axis)
             child(
                 body, "joint", name=name, type="hinge", axis=axis, range=np.deg2rad([hinge.low, hinge.high]),
-                armature=0.02 * moved, damping=0.2 * moved,
+                armature=plan.motor * moved, damping=0.2 * moved,
             )  # fmt: skip
             joints[name] = (k, axis, hinge.torque)
         held = flesh.bone == k
@@ -120,6 +118,12 @@ def _bones(
                     body, "geom", type="mesh", mesh=f"{prefix}{plan.model}_{number}", material=material,
                     contype=0, conaffinity=0, group=1, mass=0,
                 )  # fmt: skip
+        if plan.core > 0:
+            child(
+                body, "geom", type="capsule", fromto=[*np.zeros(3), *np.subtract(bone.end, bone.start)], size=plan.core,
+                contype=CHARACTERS, conaffinity=GROUND | PROPS, condim=3, friction=[0.0, 0.005, 0.0001], group=4, mass=0,
+                gap=NEAR, **_TOUCH,
+            )  # fmt: skip
         for name, owner, point in plan.sites:
             if owner == bone.name:
                 child(body, "site", name=prefix + name, pos=np.subtract(point, bone.start), size=0.01, group=4)

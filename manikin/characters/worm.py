@@ -27,7 +27,7 @@ def worm_plan() -> Plan:
     bones = [Bone("middle", None, (ends[middle], 0.0, RADIUS), (ends[middle + 1], 0.0, RADIUS))]
     for side, way in (("front", 1), ("back", -1)):
         # a positive angle lifts the far end
-        bend = Hinge("bend", (0.0, -1.0 * way, 0.0), -40, 40, 6)
+        bend = Hinge("bend", (0.0, -1.0 * way, 0.0), -40, 40, 4)
         for k in range(1, middle + 1):
             near = middle + k if way > 0 else middle - k + 1
             parent = f"{side}_{k - 1}" if k > 1 else "middle"
@@ -38,14 +38,16 @@ def worm_plan() -> Plan:
         eyes.append(("dark", ball([0.2890, y * 0.0195, RADIUS + 0.0275], 0.0063)))
     last = f"front_{middle}"
     return Plan(
-        "worm", tuple(bones), _surface(), _coarse(), "planar", ("rose",), density=800.0, damping=0.005, margin=-0.0005,
+        "worm", tuple(bones), _surface(), worm_tube(), "planar", ("rose",), density=800.0, damping=0.005,
+        margin=-0.0005, motor=0.8, servo=0.8, core=0.026,
         details=tuple((last, colour, eye) for colour, eye in eyes),
         sites=(("head", last, (LENGTH / 2, 0.0, RADIUS)), ("tail", f"back_{middle}", (-LENGTH / 2, 0.0, RADIUS))),
     )  # fmt: skip
 
 
-def _coarse() -> Tets:
-    x = np.linspace(-LENGTH / 2 + 0.012, LENGTH / 2 - 0.012, 2 * 15 + 1)
+def worm_tube(cells: int = 15) -> Tets:
+    """The coarse mesh of the worm: 24 tetrahedra for each cell along it."""
+    x = np.linspace(-LENGTH / 2 + 0.012, LENGTH / 2 - 0.012, 2 * cells + 1)
     size = np.full((len(x), 1), RADIUS)
     return tube(np.stack([x, 0 * x, 0 * x + RADIUS], axis=1), size * [0, 1, 0], size * [0, 0, 1])
 

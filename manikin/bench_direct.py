@@ -1,0 +1,99 @@
+"""Benchmarks of direct control (Kim & Pollard 2011): every character dragged about, against the clock of one core."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from manikin.characters.flesh import TIMESTEP, flesh_of
+from manikin.characters.soft import soft
+from manikin.characters.worm import worm_plan, worm_tube
+from manikin.controllers.direct import Direct
+from manikin.drags import CHARACTERS, perform, random_drags, stand, summary
+from manikin.loop import Run
+from manikin.physics.world import Control, World
+from manikin.scenes.stage import stage
+from manikin.tasks.goals import Path
+from manikin.tasks.task import Task
+
+Figures = dict[str, float]
+# how far [m] the first bone is dragged up and aside, and how long each way takes [s]
+LIFT, SWAY, WAY = 0.02, 0.03, 0.5
+
+
+def dragged(model: str) -> Run:
+    """A character whose root bone is gently dragged to and fro for ever."""
+    run = stand(model)
+    world, task = run.world, run.tasks[0]
+    start = task.measure.evaluate(world.dynamics()).value
+    turns = np.arange(200)
+    way = np.stack([SWAY * np.sin(0.5 * np.pi * turns), 0.0 * turns, LIFT * (turns % 2)], axis=1)
+    task.aim_at(Path(np.asarray(WAY * turns, float), start + way, world.time))
+    return run
+
+
+def _timed(model: str, seconds: float) -> Figures:
+    run = dragged(model)
+    controller, spent = run.controller, []
+    assert isinstance(controller, Direct)
+    decide = controller.control
+
+    def control(world: World, tasks: Sequence[Task], dt: float) -> Control:
+        begin = time.perf_counter()
+        out = decide(world, tasks, dt)
+        spent.append(time.perf_counter() - begin)
+        return out
+
+    controller.control = control  # type: ignore[method-assign]
+    steps = round(seconds / run.world.timestep)
+    run.advance(steps // 4)
+    begin = time.perf_counter()
+    run.advance(steps)
+    whole = time.perf_counter() - begin
+    begin = time.perf_counter()
+    del controller.control
+    run.branch().advance(round(1.0 / run.world.timestep))
+    return {
+        f"{model}_realtime": round(seconds / whole, 2), f"{model}_control_ms": round(1e3 * float(np.median(spent)), 3),
+        f"{model}_preview_of_one_second_s": round(time.perf_counter() - begin, 3),
+        f"{model}_tets": float(len(run.world.tetrahedra.elements)),
+    }  # fmt: skip
+
+
+def cost_by_tets(cells: tuple[int, ...] = (13, 15, 20, 26, 34, 44)) -> list[tuple[int, float]]:
+    """Tetrahedra and milliseconds per step of a worm that falls to the ground, its mesh made of more and more cells."""
+    out = []
+    for count in cells:
+        plan = replace(worm_plan(), coarse=worm_tube(count))
+        world = World(stage("tets", [soft(plan, at=(0.0, 0.0, 0.05))], {}, timestep=TIMESTEP))
+        control, spent = Control(np.zeros(world.model.nu)), []
+        for _ in range(160):
+            begin = time.perf_counter()
+            world.refresh()
+            world.step(control)
+            spent.append(time.perf_counter() - begin)
+        out.append((len(flesh_of(plan).tets.elements), round(1e3 * float(np.median(spent)), 3)))
+    return out
+
+
+def bench_kim2011(seconds: float = 2.0) -> Figures:
+    """Each character with its control: times real time, the control solve, a preview of one second; cost by tetrahedra."""
+    out: Figures = {}
+    for model in CHARACTERS:
+        out |= _timed(model, seconds)
+    soft_ones = [out[f"{m}_realtime"] for m in CHARACTERS if m != "lamp"]
+    out["soft_realtime_least"] = min(soft_ones)
+    out["control_ms_most"] = max(out[f"{m}_control_ms"] for m in CHARACTERS)
+    out["preview_s_most"] = max(out[f"{m}_preview_of_one_second_s"] for m in CHARACTERS)
+    return out | {f"step_ms_of_{tets}_tets": cost for tets, cost in cost_by_tets()}
+
+
+def drag_campaign(count: int = 2_000, seed: int = 20110806) -> Figures:
+    """Ten thousand random drags, the same number of each character."""
+    out: Figures = {}
+    for model in CHARACTERS:
+        still = stand(model)
+        numbers = summary([perform(still, drag) for drag in random_drags(still, count, seed)])
+        out |= {f"{model}_{key}": value for key, value in numbers.items()}
+    return out

@@ -1,0 +1,171 @@
+"""Random drags of every character: what limits, flesh and the program itself have to stand (section 5.2)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manikin.controllers.direct import Direct
+from manikin.errors import Diverged, Inverted
+from manikin.loop import Run
+from manikin.physics.contacts import body_forces
+from manikin.scenes.build import build_run
+from manikin.scenes.scene import parse_text
+from manikin.tasks.goals import Path
+from manikin.tasks.measures import Points
+
+Array = NDArray[np.float64]
+
+CHARACTERS = ("lamp", "worm", "fish", "starfish", "donut")
+# a drag is at most this long [m] and quick [m/s], and is looked at for so long [s]
+FAR, FAST, SECONDS = 1.0, 5.0, 1.0
+# the ground hits a character that feels more than this many times its weight; what follows within these seconds is its doing
+HIT, AFTER = 2.5, 0.05
+# joints may be so far [rad] beyond their limits: in smooth motion, and after an impact
+SMOOTH, STRUCK = 1e-3, 0.05
+
+_SCENE = """
+name = "drags"
+controller = "direct"
+timestep = {timestep}
+[control]
+rate = 200
+contact_joints = {tied}
+[character]
+model = "{model}"
+[tasks.drag]
+measure = "point"
+of = "{bone}"
+frequency = 3.0
+smoothing = 0.02
+reach = 0.5
+active = false
+[tasks.calm]
+measure = "posture"
+frequency = 1.0
+priority = 1
+"""
+_BONE = {"lamp": "head", "worm": "middle", "fish": "trunk", "starfish": "center", "donut": "ring_0"}
+
+
+@dataclass(frozen=True)
+class Drag:
+    """A bone that is dragged from where it is by `way` (3,) [m] at `speed` [m/s]."""
+
+    bone: str
+    way: tuple[float, float, float]
+    speed: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one drag.
+
+    smooth, struck: how far [rad] joints were beyond their limits in smooth motion and after impacts; beyond: for how long [s]
+    after the last impact, and without a break, by more than SMOOTH. missed: how far the command was outside its bounds (Eq. 9
+    and 10) beside the slack that was told; slack: updates in which limits contradicted each other. command, torque: largest
+    acceleration [rad/s^2], and torque as a share of its limit. flesh: least volume. broke: why it was stopped, "" if not.
+    """
+
+    smooth: float
+    struck: float
+    beyond: float
+    missed: float
+    slack: int
+    updates: int
+    command: float
+    torque: float
+    flesh: float
+    broke: str
+
+
+def stand(model: str) -> Run:
+    """A character at rest on the ground, ready to be dragged."""
+    # soft bodies stand on flesh, which gives way: their bones are not tied to the ground
+    rigid = model == "lamp"
+    timestep, tied = 0.001 if rigid else 0.0025, str(rigid).lower()
+    text = _SCENE.format(model=model, bone=_BONE[model], timestep=timestep, tied=tied)
+    run = build_run(parse_text(text, "drags"), record=False)
+    run.advance(round(0.3 / run.world.timestep))
+    return run
+
+
+def random_drags(run: Run, count: int, seed: int) -> Iterator[Drag]:
+    """Any bone, any direction."""
+    rng = np.random.default_rng(seed)
+    controller = run.controller
+    assert isinstance(controller, Direct)
+    bones = [b for b, bone in enumerate(controller.skeletons[0].bone_of) if b == bone]
+    planar = len(controller.skeletons[0].root) == 3
+    for _ in range(count):
+        bone = bones[rng.integers(len(bones))]
+        way = rng.standard_normal(3) * (1.0, 0.0 if planar else 1.0, 1.0)
+        way *= rng.uniform(0.0, FAR) / np.linalg.norm(way)
+        yield Drag(
+            run.world.model.body(bone).name, (float(way[0]), float(way[1]), float(way[2])), float(rng.uniform(0.2, FAST))
+        )
+
+
+def perform(still: Run, drag: Drag, seconds: float = SECONDS) -> Outcome:
+    """Drag a copy of a character, and look at every step."""
+    run = still.branch()
+    world, controller, task = run.world, run.controller, run.tasks[0]
+    assert isinstance(controller, Direct)
+    skeleton, bone = controller.skeletons[0], world.body(drag.bone)
+    way, start = np.array(drag.way), world.data.xpos[bone].copy()
+    task.measure = Points(np.array([bone]), np.zeros((1, 3)))
+    duration = max(float(np.linalg.norm(way)) / drag.speed, 0.02)
+    task.aim_at(Path(np.array([0.0, duration]), np.array([start, start + way]), world.time))
+    own = np.flatnonzero(skeleton.bone_of >= 0)
+    limited = np.isfinite(skeleton.torque)
+    smooth = struck = beyond = missed = command = torque = 0.0
+    flesh, hit, began, thrown, updates, broke = np.inf, -np.inf, world.time, False, 0, ""
+    controller.contradictions = 0
+    for _ in range(round(seconds / world.timestep)):
+        try:
+            run.advance(1)
+        except (Diverged, Inverted) as error:
+            broke = str(error)
+            break
+        # the contacts are of the step that was just made
+        if np.linalg.norm(body_forces(world.model, world.data)[own].sum(axis=0)) > HIT * skeleton.weight:
+            hit = world.time
+        q = world.data.qpos[skeleton.address]
+        over = max(float((q - skeleton.high).max()), float((skeleton.low - q).max()), 0.0)
+        # a joint that was thrown over its limit is there because of the impact for as long as it stays
+        thrown = over > SMOOTH and (thrown or world.time - hit <= AFTER)
+        began = began if over > SMOOTH else world.time
+        beyond = max(beyond, world.time - max(began, hit))
+        if thrown:
+            struck = max(struck, over)
+        else:
+            smooth = max(smooth, over)
+        flesh = min(flesh, world.flesh_ratio())
+        decision = controller.last[0]
+        if (world.steps - 1) % run.every == 0:
+            updates += 1
+            reached = decision.bounds.C @ decision.acceleration
+            outside = np.maximum(reached - decision.bounds.high, decision.bounds.low - reached) - decision.slack
+            size = np.maximum(1.0, np.abs(reached))
+            missed = max(missed, float((outside / size).max(initial=0.0)))
+            command = max(command, float(np.abs(decision.acceleration).max()))
+            torque = max(torque, float((np.abs(decision.torque[limited]) / skeleton.torque[limited]).max(initial=0.0)))
+    return Outcome(smooth, struck, beyond, missed, controller.contradictions, updates, command, torque, flesh, broke)
+
+
+def summary(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """All drags of one character in numbers."""
+    return {
+        "drags": len(outcomes),
+        "overshoot_smooth_rad": max(o.smooth for o in outcomes),
+        "overshoot_struck_rad": max(o.struck for o in outcomes),
+        "beyond_limit_s": max(o.beyond for o in outcomes),
+        "outside_bounds": max(o.missed for o in outcomes),
+        "contradictions_share": sum(o.slack for o in outcomes) / max(sum(o.updates for o in outcomes), 1),
+        "command_rad_s2": max(o.command for o in outcomes),
+        "torque_of_limit": max(o.torque for o in outcomes),
+        "flesh_least": min(o.flesh for o in outcomes if not o.broke) if any(not o.broke for o in outcomes) else 0.0,
+        "inverted_share": sum("inside out" in o.broke for o in outcomes) / len(outcomes),
+        "diverged_share": sum(bool(o.broke) and "inside out" not in o.broke for o in outcomes) / len(outcomes),
+    }
