@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
+# the studio is paced by the clock: its tests run alone
 
 .PHONY: demo test check bench clean packages browser
 
@@ -32,7 +33,8 @@ demo: packages $(VENV)/.run
 	@echo "Try: $(BIN)/manikin run lift --set props.box.mass=25 --set character.clip=lift_back --out out/back.glb"
 
 test: browser $(VENV)/.test check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore tests/studio
+	$(BIN)/python -m pytest tests/studio
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

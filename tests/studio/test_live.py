@@ -185,6 +185,9 @@ def wild(live: Live, count: int, seed: int = 0) -> None:
     """Grab, drag, push, turn knobs: a bit of everything, the same for the same seed."""
     rng = np.random.default_rng(seed)
     parts = [("hand_r", "task"), ("head", "task"), ("thorax", "push")]
+    if live.scene.controller == "direct":
+        bones = [n for n in next(iter(live.meta["characters"].values())) if not n.startswith("node_")]
+        parts = [(bones[0], "task"), (bones[-1], "task"), (bones[0], "push")]
     parts += [(live.world.names(1)[b], "spring") for bodies in live.cast.props.values() for b in bodies[-1:]]
     for k in range(count):
         if k % 60 == 10:

@@ -1,0 +1,84 @@
+"""Two hundred random drags of every character: limits are kept, nothing diverges, and flesh that turns inside out is said."""
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from manikin.drags import AFTER, CHARACTERS, SMOOTH, STRUCK, Outcome, perform, random_drags, stand, summary
+from manikin.papers.claims import Lab
+from manikin.papers.kim2011 import CLAIMS, drags
+
+# not the seed of the campaigns
+SEED = 3
+COUNT, SECONDS = 200, 0.3
+
+
+@cache
+def outcomes(model: str) -> tuple[Outcome, ...]:
+    still = stand(model)
+    return tuple(perform(still, drag, SECONDS) for drag in random_drags(still, COUNT, SEED))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", CHARACTERS)
+def test_commands_keep_their_bounds_and_nothing_diverges(model: str) -> None:
+    numbers = summary(outcomes(model))
+    # beside the slack that is told where limits contradict each other
+    assert numbers["outside_bounds"] < 1e-8
+    assert numbers["diverged_share"] == 0.0
+    assert numbers["contradictions_share"] < 0.02
+    # it was really dragged: limits were met
+    assert numbers["torque_of_limit"] > 0.5
+
+
+@pytest.mark.slow
+def test_joints_of_the_lamp_stay_within_their_limits() -> None:
+    numbers = summary(outcomes("lamp"))
+    assert numbers["overshoot_smooth_rad"] <= SMOOTH
+    assert numbers["overshoot_struck_rad"] <= STRUCK
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", CHARACTERS[1:])
+def test_joints_in_flesh_are_hardly_beyond_their_limits(model: str) -> None:
+    # flesh throws light bones beyond their limits: the document of claims tells how far, here is what must never be passed
+    numbers = summary(outcomes(model))
+    assert max(numbers["overshoot_smooth_rad"], numbers["overshoot_struck_rad"]) <= 6 * STRUCK
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", CHARACTERS[1:])
+def test_flesh_stands_nearly_every_drag_and_says_which_it_did_not(model: str) -> None:
+    seen = outcomes(model)
+    broken = [o for o in seen if o.broke]
+    assert len(broken) <= 0.04 * COUNT
+    assert all("inside out" in o.broke for o in broken)
+
+
+def test_an_overshoot_is_blamed_on_an_impact_only_after_one() -> None:
+    calm = Outcome(0.02, 0.0, 0.2, 0.0, 0, 10, 1.0, 0.5, 0.9, "")
+    hit = Outcome(0.0, 0.03, 0.02, 0.0, 3, 10, 1.0, 0.5, 0.2, "'flesh' was turned inside out at 0.4 s")
+    numbers = summary([calm, hit])
+    assert numbers["overshoot_smooth_rad"] == 0.02
+    assert numbers["overshoot_struck_rad"] == 0.03
+    assert numbers["contradictions_share"] == 0.15
+    assert numbers["inverted_share"] == 0.5
+    assert numbers["diverged_share"] == 0.0
+    # of those that were not stopped
+    assert numbers["flesh_least"] == 0.9
+
+
+@pytest.mark.parametrize(
+    ("claim", "numbers", "holds"),
+    [
+        ("drags.smooth", {"overshoot_smooth_rad": 2 * SMOOTH}, False),
+        ("drags.smooth", {"overshoot_smooth_rad": 0.5 * SMOOTH}, True),
+        ("drags.beyond", {"beyond_limit_s": 2 * AFTER}, False),
+        ("drags.flesh", {"inverted_share": 0.02}, False),
+    ],
+)
+def test_claims_can_fail(claim: str, numbers: dict[str, float], holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: Callable[[Lab], dict[str, dict[str, float]]] = lambda lab: {"lamp": numbers}  # noqa: E731
+    monkeypatch.setattr(drags, "_all", told)
+    assert next(c for c in CLAIMS if c.id == claim).measure(Lab(quick=True)).holds is holds
