@@ -201,7 +201,8 @@ def wild(live: Live, count: int, seed: int = 0) -> None:
         if k % 90 == 40:
             for info in live.knobs.infos():
                 if info.live:
-                    live.give(Knob(info.path, float(rng.uniform(info.low, 0.5 * (info.low + info.high)))))
+                    value = float(rng.uniform(info.low, 0.5 * (info.low + info.high)))
+                    live.give(Knob(info.path, float(round(value)) if info.choices else value))
         if k == 100:
             live.give(Assist(80.0))
         live.step()
