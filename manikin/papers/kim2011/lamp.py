@@ -210,7 +210,7 @@ CLAIMS = (
     Claim(
         "lamp.stairs",
         "the lamp jumps up stairs, slides on a frictionless box and stays upright",
-        "Figure 6",
+        "figure 6",
         "",
         "cm",
         "`lamp_stairs`: height after each jump, way slid on the box, tilt of the foot in the end",
