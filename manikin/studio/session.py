@@ -276,12 +276,16 @@ class Session(Teller):
 
     def _handle_pointer(self, message: m.Grab | m.Drag | m.Release | m.Assist) -> None:
         live = self._open_run()
+        if isinstance(message, m.Release) and live.grip is not None:
+            self._say(input_message(live, False, self._stamp), unique=True)
+            if self.diverged:
+                # physics broke off under the hand: there is nothing left to let go of
+                live.grip = None
+                return
         if not isinstance(message, m.Drag):
             self._ready()
         elif self.past is not None or self.diverged:
             return
-        if isinstance(message, m.Release) and live.grip is not None:
-            self._say(input_message(live, False, self._stamp), unique=True)
         live.give(message)
         self.preview.stale = True
         if self.while_pressed and isinstance(message, m.Grab | m.Release):

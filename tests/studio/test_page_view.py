@@ -12,7 +12,9 @@ def test_the_camera_follows_when_it_is_told_to(desk):
     desk.wait(0.2)
     eye, at = desk.view()
     desk.page.keyboard.press("c")
-    # a push that makes the figure fall
+    # a push that makes the figure fall; slowly, for a page that is late would push for seconds
+    desk("studio.state.send({kind: 'speed', factor: 0.25})")
+    desk.until("studio.state.status.speed === 0.25")
     desk.page.keyboard.down("Shift")
     x, y = desk.spot("thorax", push=True)
     desk.press(x, y)
@@ -27,6 +29,7 @@ def test_the_camera_follows_when_it_is_told_to(desk):
     desk.release()
     desk.page.wait_for_timeout(500)
     start = desk.handle()
+    desk("studio.state.send({kind: 'speed', factor: 1})")
     desk.play()
     desk.until("from => Math.hypot(...studio.state.status.handles[0].place.map((v, k) => v - from[k])) > 0.3", start.tolist())
     desk.pause()

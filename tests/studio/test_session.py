@@ -246,6 +246,20 @@ def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, f
     assert not session.status().diverged
 
 
+def test_a_hand_can_let_go_of_what_broke_off(session: Session, heard: Heard) -> None:
+    session.handle(m.Open("stand"))
+    session.handle(m.Grab("hand_r", "task"))
+    go(session, 10)
+    session.live.world.data.qvel[:] = 1e5
+    session._steps(1)
+    assert session.diverged
+    session.handle(m.Release())
+    assert not heard.texts("input")[-1]["held"]
+    # and others are told what to do
+    with pytest.raises(InputError, match="reset"):
+        session.handle(m.Grab("hand_r", "task"))
+
+
 def test_branching_from_before_a_divergence(session: Session) -> None:
     session.handle(m.Open("stand"))
     go(session, 200)

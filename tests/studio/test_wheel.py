@@ -82,7 +82,7 @@ def test_installed_from_the_wheel_the_lift_runs_in_a_browser(home: Path, tmp_pat
     for line in told.stdout.split():
         assert Path(line).is_relative_to(home), "manikin comes from the wheel"
     process = subprocess.Popen(
-        [home / "bin" / "manikin", "studio", "--no-browser", "--takes", str(tmp_path / "takes")],
+        [home / "bin" / "manikin", "studio", "--port", "0", "--no-browser", "--takes", str(tmp_path / "takes")],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=tmp_path,
     )  # fmt: skip
     try:
