@@ -11,6 +11,7 @@ from manikin.checks import TOLERANCE
 from manikin.controllers.direct import Direct
 from manikin.export.soft import SoftSurface, soft_surfaces
 from manikin.papers.claims import Claim, Finding, Lab
+from manikin.papers.kim2011.watch import momentum_shares
 from manikin.physics.inversion import Tetrahedra
 from manikin.physics.world import World
 from manikin.playback import replay
@@ -90,16 +91,8 @@ def watch(recording: Recording, bone: str, prop: str) -> Watched:
 
 def _momentum(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, float, float]:
     """Of all that moves: speed (3,) of the centre of mass, angular momentum about y, and the sum of its parts' amounts."""
-    mass = np.where(model.body_weldid > 0, model.body_mass, 0.0)
-    share = mass / mass.sum()
-    # MuJoCo gives velocities at the centre of mass of a body's whole tree
-    arm = data.xipos - data.subtree_com[model.body_rootid]
-    velocity = data.cvel[:, 3:] + np.cross(data.cvel[:, :3], arm)
-    speed, centre = share @ velocity, share @ data.xipos
-    axes = data.ximat.reshape(-1, 3, 3)[:, 1]
-    own = (axes**2 * model.body_inertia).sum(axis=1) * data.cvel[:, 1] * (mass > 0)
-    parts = mass * np.cross(data.xipos - centre, velocity - speed)[:, 1] + own
-    return speed, float(parts.sum()), float(np.abs(parts).sum())
+    speed, shares = momentum_shares(model, data, model.body_weldid > 0)
+    return speed, float(shares[:, 1].sum()), float(np.abs(shares[:, 1]).sum())
 
 
 def watched(lab: Lab, scene: str) -> Watched:

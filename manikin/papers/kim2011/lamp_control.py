@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from manikin.controllers.direct import Direct, Formulation
 from manikin.loop import Run
 from manikin.papers.claims import Finding, Lab
+from manikin.papers.kim2011.watch import momentum_shares
 from manikin.physics.world import Push
 from manikin.playback import replay
 from manikin.recording import Recording
@@ -121,15 +122,8 @@ def flights(recording: Recording) -> list[Flight]:
 
 def parts_turn(model: mujoco.MjModel, data: mujoco.MjData, root: int) -> float:
     """The scale of angular momentum [kg m^2/s]: the sizes of what the parts have about the common centre, added up."""
-    centre, drift, total = data.subtree_com[root], data.subtree_linvel[root], 0.0
-    speed = np.zeros(6)
-    for body in np.flatnonzero(model.body_rootid == root):
-        mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_BODY, body, speed, 0)
-        axes = data.ximat[body].reshape(3, 3)
-        moved = speed[3:] + np.cross(speed[:3], data.xipos[body] - data.xpos[body])
-        own = axes @ (model.body_inertia[body] * (axes.T @ speed[:3]))
-        total += float(np.linalg.norm(own + model.body_mass[body] * np.cross(data.xipos[body] - centre, moved - drift)))
-    return total
+    _, shares = momentum_shares(model, data, model.body_rootid == root)
+    return float(np.linalg.norm(shares, axis=1).sum())
 
 
 def ballistic(lab: Lab) -> Finding:

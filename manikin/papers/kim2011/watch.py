@@ -17,6 +17,18 @@ Array = NDArray[np.float64]
 EVERY = 2
 
 
+def momentum_shares(model: mujoco.MjModel, data: mujoco.MjData, mine: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Of the bodies `mine` (nbody,): velocity (3,) of their centre of mass, and the share (n, 3) of each in the angular
+    momentum about it."""
+    mass, place, turn = model.body_mass[mine], data.xipos[mine], data.cvel[mine, :3]
+    # MuJoCo gives velocities at the centre of mass of a body's whole tree
+    speed = data.cvel[mine, 3:] + np.cross(turn, place - data.subtree_com[model.body_rootid[mine]])
+    axes = data.ximat[mine].reshape(-1, 3, 3)
+    own = np.einsum("bij,bj,bkj,bk->bi", axes, model.body_inertia[mine], axes, turn)
+    centre, velocity = mass @ place / mass.sum(), mass @ speed / mass.sum()
+    return velocity, own + np.cross(place - centre, mass[:, None] * (speed - velocity))
+
+
 @dataclass
 class Watched:
     """One row per step. A step's row tells of the state that it began with."""
@@ -100,13 +112,7 @@ class _Eye:
 
     def _momentum(self, data: mujoco.MjData) -> tuple[Array, Array, float]:
         """Velocity of the centre of mass, angular momentum about it, and the sum of the sizes of all bodies' shares of that."""
-        model, mine = self.model, self.mine
-        mass, place, turn = model.body_mass[mine], data.xipos[mine], data.cvel[mine, :3]
-        speed = data.cvel[mine, 3:] + np.cross(turn, place - data.subtree_com[model.body_rootid[mine]])
-        axes = data.ximat[mine].reshape(-1, 3, 3)
-        own = np.einsum("bij,bj,bkj,bk->bi", axes, model.body_inertia[mine], axes, turn)
-        centre, velocity = mass @ place / mass.sum(), mass @ speed / mass.sum()
-        shares = own + np.cross(place - centre, mass[:, None] * (speed - velocity))
+        velocity, shares = momentum_shares(self.model, data, self.mine)
         return velocity, shares.sum(axis=0), float(np.linalg.norm(shares, axis=1).sum())
 
     def _depth(self, data: mujoco.MjData, geom: int, points: Array) -> float:
