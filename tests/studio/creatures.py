@@ -1,6 +1,9 @@
 """Creatures under direct control, as small scenes."""
 
 from manikin.scenes.scene import Scene, parse_text
+from manikin.studio import messages as m
+from manikin.studio.live import Live
+from manikin.studio.preview import Previewer
 
 _SCENE = """
 name = "{name}"
@@ -31,3 +34,16 @@ def lamp(table: str = "") -> Scene:
 def starfish(table: str = "") -> Scene:
     text = _SCENE.format(name="sea_star", timestep=0.0025, model="starfish", bone="center", table=table)
     return parse_text(text, "sea_star")
+
+
+def previewed(live: Live) -> list[m.PreviewPaths]:
+    """What the preview's own process says of the next second."""
+    preview = Previewer()
+    try:
+        preview.ask(live)
+        found: list[m.PreviewPaths] = []
+        while not found:
+            found = preview.results()
+    finally:
+        preview.close()
+    return found

@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
-from creatures import lamp, starfish
+from creatures import lamp, previewed, starfish
 from raw_client import Heard
 
 from manikin.controllers.direct import Direct
@@ -22,7 +22,7 @@ from manikin.studio.drag import com_of
 from manikin.studio.journal import Journal, Past
 from manikin.studio.live import Live, run_again, with_values
 from manikin.studio.names import DRAG, LEAN, WAITING
-from manikin.studio.preview import Previewer, look_ahead
+from manikin.studio.preview import look_ahead
 from manikin.studio.session import Session
 from manikin.studio.takes import TakeFolder
 from manikin.studio.why import Explainer
@@ -170,14 +170,7 @@ def test_the_preview_is_what_happens() -> None:
     steps(live, 203)
     drag_by(live, "head", (0.05, 0.0, -0.05))
     steps(live, 2)
-    preview = Previewer()
-    try:
-        preview.ask(live)
-        found = []
-        while not found:
-            found = preview.results()
-    finally:
-        preview.close()
+    found = previewed(live)
     then = look_ahead(live, -1, "held")
     assert found[0].paths == then.paths
     assert "head" in {line.body for line in then.paths}

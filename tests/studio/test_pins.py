@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
-from creatures import lamp, starfish
+from creatures import lamp, previewed, starfish
 from raw_client import Heard
 
 from manikin.errors import InputError
@@ -16,7 +16,7 @@ from manikin.studio import messages as m
 from manikin.studio.journal import Journal, Past
 from manikin.studio.live import Live, run_again, with_values
 from manikin.studio.names import SLOTS
-from manikin.studio.preview import Previewer, look_ahead
+from manikin.studio.preview import look_ahead
 from manikin.studio.session import Session
 from manikin.studio.takes import TakeFolder
 from manikin.studio.why import Explainer
@@ -237,14 +237,7 @@ def test_the_preview_knows_of_pins() -> None:
     live.give(m.Pin("upper", "angle", "falling"))
     steps(live, 3)
     drag_by(live, "head", (0.1, 0.0, 0.1))
-    preview = Previewer()
-    try:
-        preview.ask(live)
-        found = []
-        while not found:
-            found = preview.results()
-    finally:
-        preview.close()
+    found = previewed(live)
     assert found[0].paths == look_ahead(live, -1, "held").paths
     free = flying()
     steps(free, 3)
