@@ -78,12 +78,12 @@ class Direct:
     def decide(self, world: World, tasks: Sequence[Task], dt: float) -> list[Decision]:
         """Accelerations and torques of every character's joints."""
         ordered = sorted(tasks, key=lambda t: t.priority)
-        rows, wanted, sizes = rows_of(ordered, world, dt)
+        rows, wanted, places = rows_of(ordered, world, dt)
         felt = None if self.compliant or not world.data.xfrc_applied.any() else _felt(world)
-        return [self._decide(world, s, ordered, rows, wanted, sizes, felt, dt) for s in self.skeletons]
+        return [self._decide(world, s, ordered, rows, wanted, places, felt, dt) for s in self.skeletons]
 
     def _decide(
-        self, world: World, skeleton: Skeleton, tasks: Sequence[Task], rows: Array, wanted: Array, sizes: tuple[int, ...],
+        self, world: World, skeleton: Skeleton, tasks: Sequence[Task], rows: Array, wanted: Array, places: tuple[slice, ...],
         felt: Array | None, dt: float,
     ) -> Decision:  # fmt: skip
         answer = skeleton.answer(world, skeleton.stand(world) if self.contact_joints else None, felt)
@@ -92,7 +92,7 @@ class Direct:
         bounds = self._bounds(world, skeleton, answer, dt)
         R, r = self._prefer(world, skeleton, answer, dt)
         first = Level(*skeleton.closing(world)) if len(skeleton.loops) else None
-        levels, prefer = _levels(tasks, sizes, A, b), (self.damping * R, self.damping * r)
+        levels, prefer = _levels(tasks, places, A, b), (self.damping * R, self.damping * r)
         x, slack = solve_hierarchy(levels, bounds, *prefer, first)
         if self.unilateral and _tips(answer, x, weight := skeleton.weight):
             pressed = _pressed(bounds, answer, weight)
@@ -120,19 +120,17 @@ class Direct:
         return Bounds(*limit_rows(q, v, *limits, answer.D, answer.torque0, flesh.rest, flesh.ratios(world.data), dt))
 
 
-def _levels(tasks: Sequence[Task], sizes: tuple[int, ...], A: Array, b: Array) -> list[Level]:
+def _levels(tasks: Sequence[Task], places: tuple[slice, ...], A: Array, b: Array) -> list[Level]:
     """Rows of equal priority together; weights within a level."""
     levels: list[Level] = []
-    ends = np.cumsum((0, *sizes))
     begin = 0
-    for k, task in enumerate(tasks):
-        rows = slice(ends[k], ends[k + 1])
+    for k, (task, rows) in enumerate(zip(tasks, places)):
         if task.weight != 1.0:
             A[rows] *= task.weight
             b[rows] *= task.weight
         if k + 1 == len(tasks) or tasks[k + 1].priority != task.priority:
-            levels.append(Level(A[begin : ends[k + 1]], b[begin : ends[k + 1]]))
-            begin = ends[k + 1]
+            levels.append(Level(A[begin : rows.stop], b[begin : rows.stop]))
+            begin = rows.stop
     return levels
 
 

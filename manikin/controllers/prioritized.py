@@ -18,11 +18,10 @@ from manikin.physics.response import Response, acceleration, give_wrench, half_s
 from manikin.physics.support import MET
 from manikin.physics.world import Control, TaskReport, World
 from manikin.tasks.limits import Bounds, JointLimits, Limit, clamp_force
-from manikin.tasks.measures import Measure, Measured, Posture
+from manikin.tasks.measures import Measure, Posture, Reading, plan_of
 from manikin.tasks.task import Task, rows_of
 
 Array = NDArray[np.float64]
-_NOTHING = np.zeros(0)
 
 
 class Solution(NamedTuple):
@@ -66,18 +65,21 @@ class Prioritized:
         """The prioritized torques before any actuator limit."""
         dynamics = world.dynamics()
         response = dynamics.response()
-        levels, last = _split(tasks, len(response.layout.actuated))
-        rows, wanted, sizes = rows_of(levels, world, dt)
+        n, nu = len(response.h), len(response.layout.actuated)
+        order, lowest, table = _arrange(nu, *[(t.active, t.priority, t.measure, t.weight, t.max_force) for t in tasks])
+        levels, last = [tasks[k] for k in order], None if lowest is None else tasks[lowest]
+        rows, wanted, places = rows_of(levels, world, dt)
         rest_rows, rest_wanted = self._ask_last(world, response, last, dt)
-        bounds = _merged([limit.bounds(dynamics) for limit in self.limits], dynamics.nv)
-        table = _table(*map(_row_of, levels, sizes))
+        bounds = _merged([limit.bounds(dynamics) for limit in self.limits], n)
         asked = (rows, wanted, table, rest_rows, rest_wanted, *bounds)
         motors, how = (*world.torque_limits, world.step_damping), (self.soft, self.compensate)
-        force, z, torque, ctrl, reaction = _solve(*asked, *motors, *response.maps, *how)  # type: ignore[call-arg]
-        ground, short = np.zeros((0, 3)), 0.0
+        maps, force, z = response.maps, np.empty(len(order)), np.empty(n)
+        driven = (np.empty(nu), np.empty(nu), np.empty(len(response.layout.weights)))
+        _solve(*asked, *motors, *maps, *how, force, z, *driven)  # type: ignore[call-arg]
+        ground, short = np.empty((len(response.ground.touching), 3)), 0.0
         if response.standing:
-            z, torque, ctrl, reaction, ground, short = _solve_on_feet(  # type: ignore[call-arg]
-                z, *asked, *motors, *response.maps, *response.ground_maps, *how
+            short = _solve_on_feet(  # type: ignore[call-arg]
+                z, *asked, *motors, *maps, *response.ground_maps, *how, *driven, ground
             )
         for k, task in enumerate(levels):
             if task.max_force is not None:
@@ -88,11 +90,11 @@ class Prioritized:
             return out if last is None else out | {last.name: TaskReport(last.error)}
 
         def missed() -> dict[str, float]:
-            gaps = np.split(rows @ z - wanted, np.cumsum(sizes)[:-1]) if sizes else []
-            out = {t.name: float(np.linalg.norm(g)) for t, g in zip(levels, gaps)}
+            gap = rows @ z - wanted
+            out = {t.name: float(np.linalg.norm(gap[place])) for t, place in zip(levels, places)}
             return out if last is None else out | {last.name: float(np.linalg.norm(rest_rows @ z - rest_wanted))}
 
-        return Solution(z, torque, ctrl, reaction, ground, float(short), report, missed)
+        return Solution(z, *driven, ground, short, report, missed)
 
     def _ask_last(self, world: World, response: Response, task: Task | None, dt: float) -> tuple[Array, Array]:
         """A posture of all joints takes what is left: its rows are those of the joints themselves."""
@@ -101,9 +103,9 @@ class Prioritized:
         measure = task.measure
         assert isinstance(measure, Posture)
         # its rows are known: a law needs value and rate only
-        rows = response.rows_of_dofs(measure.dofs)
-        now = Measured(*measure.angles(world.dynamics()), rows, _NOTHING)
-        return rows, task.wanted(world, now, dt)
+        wanted = np.empty(len(measure.dofs))
+        task.want(world, Reading(*measure.angles(world.dynamics())), dt, wanted)
+        return response.rows_of_dofs(measure.dofs), wanted
 
 
 @kernel
@@ -130,17 +132,16 @@ def _drive(
     z: Array, ground: Array, soles: Array, weakest: Array, strongest: Array, step_damping: Array, h: Array, L: Array,
     lever: Array, actuated: NDArray[np.int64], tied: NDArray[np.int64],
     LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
-) -> tuple[Array, Array, Array]:  # fmt: skip
+    torque: Array, ctrl: Array, reaction: Array,
+) -> None:  # fmt: skip
     """Torques of a motion, the same as the actuators get them, and the constraint forces."""
-    torque, reaction = torques(z, h, L, lever, actuated, tied, soles, ground, LD, root, start, count, column)
+    torques(z, h, L, lever, actuated, tied, soles, ground, LD, root, start, count, column, torque, reaction)
     # damping is integrated implicitly: a step moves M + dt D, and what is planned should come true
     qacc = acceleration(z, LD, root, start, count, column)
-    ctrl = np.empty(torque.shape[0])
     for j in range(torque.shape[0]):
         t = torque[j] + step_damping[j] * qacc[actuated[j]]
         # a number that is lost stays lost: the world then says so
         ctrl[j] = weakest[j] if t < weakest[j] else strongest[j] if t > strongest[j] else t
-    return torque, ctrl, reaction
 
 
 @kernel
@@ -150,15 +151,15 @@ def _solve(
     basis: Array, constrained: int, decided: int, motion: Array, limp: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
     LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
-    soft: float, compensate: bool,
-) -> tuple[Array, Array, Array, Array, Array]:  # fmt: skip
+    soft: float, compensate: bool, force: Array, z: Array, torque: Array, ctrl: Array, reaction: Array,
+) -> None:  # fmt: skip
     """One call for the whole step: rows over the input, force limits, levels, torques.
 
     rows come as Jacobians and leave as rows over the input; wanted leaves as the force limits allow.
     tasks (t, 5): rows, priority, weight, largest force (0 for none), rows per block.
     """
     half_solve(rows, LD, root, start, count, column)
-    force = np.zeros(tasks.shape[0])
+    force[:] = 0.0
     r = 0
     for t in range(tasks.shape[0]):
         k = int(tasks[t, 0])
@@ -166,14 +167,14 @@ def _solve(
             force[t] = clamp_force(rows[r : r + k], wanted[r : r + k], basis, constrained, limp, tasks[t, 3], int(tasks[t, 4]))
         r += k
     weights, starts = _by_level(tasks)
-    z, _ = solve_levels(
-        rows, wanted, weights, starts, rest_rows, rest_wanted, bounded, low, high, basis, decided, motion, soft, compensate
+    solve_levels(
+        rows, wanted, weights, starts, rest_rows, rest_wanted, bounded, low, high, basis, decided, motion, soft, compensate, z
     )
     none = np.zeros((0, 3))
-    torque, ctrl, reaction = _drive(
-        z, none, none, weakest, strongest, step_damping, h, L, lever, actuated, tied, LD, root, start, count, column
-    )
-    return force, z, torque, ctrl, reaction
+    _drive(
+        z, none, none, weakest, strongest, step_damping, h, L, lever, actuated, tied, LD, root, start, count, column,
+        torque, ctrl, reaction,
+    )  # fmt: skip
 
 
 @kernel
@@ -184,35 +185,26 @@ def _solve_on_feet(
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
     LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
     rigid: Array, soles: Array, touching: Array, of: Array, soft: float, compensate: bool,
-) -> tuple[Array, Array, Array, Array, Array, float]:  # fmt: skip
+    torque: Array, ctrl: Array, reaction: Array, ground: Array,
+) -> float:  # fmt: skip
     """What is left of the motion z of _solve when the ground only pushes, and only so far aside."""
-    ground = np.zeros((touching.shape[0], 3))
+    ground[:] = 0.0
     short = press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
     if short > MET:
         # what the ground can give stands above all tasks, and they are solved again
         basis, motion = basis.copy(), motion.copy()
         decided = give_wrench(h, rigid, soles, of, ground, motion, basis, decided, LD, root, start, count, column)
         weights, starts = _by_level(tasks)
-        z, _ = solve_levels(
+        solve_levels(
             rows, wanted, weights, starts, rest_rows, rest_wanted, bounded, low, high, basis, decided, motion,
-            soft, compensate,
+            soft, compensate, z,
         )  # fmt: skip
         press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
-    torque, ctrl, reaction = _drive(
-        z, ground, soles, weakest, strongest, step_damping, h, L, lever, actuated, tied, LD, root, start, count, column
-    )
-    return z, torque, ctrl, reaction, ground, short
-
-
-@lru_cache(64)
-def _table(*rows: tuple[float, ...]) -> Array:
-    """Tasks as the kernel reads them; they are the same from step to step."""
-    return np.array(rows, float).reshape(-1, 5)
-
-
-def _row_of(task: Task, rows: int) -> tuple[float, float, float, float, float]:
-    """What the kernel needs to know of a task."""
-    return (rows, task.priority, task.weight, task.max_force or 0.0, task.measure.block)
+    _drive(
+        z, ground, soles, weakest, strongest, step_damping, h, L, lever, actuated, tied, LD, root, start, count, column,
+        torque, ctrl, reaction,
+    )  # fmt: skip
+    return short
 
 
 def _no_rows(n: int) -> Array:
@@ -227,18 +219,28 @@ def _merged(bounds: list[Bounds], n: int) -> Bounds:
     return Bounds(*(np.concatenate(part) for part in zip(*bounds)))
 
 
-def _split(tasks: Sequence[Task], actuated: int) -> tuple[list[Task], Task | None]:
-    """Active tasks by priority, up to a posture of all joints that is alone at its level: nothing is left below it."""
-    levels, last = _order(actuated, *[(t.active, t.priority, t.measure) for t in tasks])
-    return [tasks[k] for k in levels], None if last is None else tasks[last]
-
-
 @lru_cache(64)
-def _order(actuated: int, *tasks: tuple[bool, int, Measure]) -> tuple[tuple[int, ...], int | None]:
-    """Places in the list of tasks; they are the same from step to step."""
+def _arrange(
+    actuated: int, *tasks: tuple[bool, int, Measure, float, float | None]
+) -> tuple[tuple[int, ...], int | None, Array]:  # fmt: skip
+    """Which tasks, by their places in the list, make the levels, which takes what is left below them, and the levels as the
+    kernel reads them. They are the same from step to step."""
+    order, last = _split(actuated, tasks)
+    rows = plan_of(*(tasks[k][2] for k in order)).rows
+    table = np.empty((len(order), 5))
+    for i, (k, place) in enumerate(zip(order, rows)):
+        _, priority, measure, weight, most = tasks[k]
+        table[i] = place.stop - place.start, priority, weight, most or 0.0, measure.block
+    return order, last, table
+
+
+def _split(
+    actuated: int, tasks: Sequence[tuple[bool, int, Measure, float, float | None]]
+) -> tuple[tuple[int, ...], int | None]:  # fmt: skip
+    """Active tasks by priority, up to a posture of all joints that is alone at its level: nothing is left below it."""
     order = sorted((k for k, task in enumerate(tasks) if task[0]), key=lambda k: tasks[k][1])
     for i, k in enumerate(order):
-        _, priority, measure = tasks[k]
+        _, priority, measure, _, _ = tasks[k]
         if isinstance(measure, Posture) and len(measure.dofs) == actuated:
             neighbours = order[max(i - 1, 0) : i] + order[i + 1 : i + 2]
             if all(tasks[n][1] != priority for n in neighbours):

@@ -273,8 +273,8 @@ def _crossed(joint_rows: Array, motion: Array, low: Array, high: Array, held: ND
 def solve_levels(
     rows: Array, wanted: Array, weights: Array, starts: NDArray[np.int64], rest_rows: Array, rest_wanted: Array,
     joint_rows: Array, low: Array, high: Array, fixed: Array, fixed_count: int, fixed_motion: Array,
-    soft: float, compensate: bool,
-) -> tuple[Array, int]:  # fmt: skip
+    soft: float, compensate: bool, motion: Array,
+) -> int:  # fmt: skip
     """All levels, then the joints of the last one, with bounds on joint accelerations that every level obeys.
 
     rows (k, n), wanted and weights (k,), starts (levels + 1,): level l is rows[starts[l]:starts[l+1]].
@@ -282,10 +282,10 @@ def solve_levels(
     joint_rows (j, n), low, high (j,): bounds. A bound crossed by a level is imposed just above that level and the level is
     solved again: bounds hold like a highest level, yet no lower task can change a higher one through them.
     fixed (n, n), fixed_count, fixed_motion: what constraints and passive joints have decided already.
-    Returns the motion z (n,) and how many joints rest on their bound.
+    motion (n,) becomes the motion z; returns how many joints rest on their bound.
     """
     n = fixed.shape[0]
-    motion = fixed_motion.copy()
+    motion[:] = fixed_motion
     basis = fixed.copy()
     count = fixed_count
     held = np.zeros(joint_rows.shape[0], np.bool_)
@@ -321,4 +321,4 @@ def solve_levels(
             count_before = count
             for i in range(n):
                 before[i] = motion[i]
-    return motion, bounded
+    return bounded

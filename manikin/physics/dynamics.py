@@ -114,10 +114,12 @@ class Dynamics:
 
     def survey(self, survey: Survey) -> tuple[Array, Array, Array, Array]:
         """Values, rates, Jacobian rows and biases of all probes of a survey."""
-        return take(
-            survey.items, survey.numbers, survey.values, survey.rows, *survey.masses(), self.load,
-            self.xpos, self.xmat, self.xquat, self._xipos, self._parent, self._dof_body, *self.moving,
+        out = survey.results(len(self.qvel))
+        take(  # type: ignore[call-arg]
+            survey.items, survey.numbers, *survey.masses(), self.load,
+            self.xpos, self.xmat, self.xquat, self._xipos, self._parent, self._dof_body, *self.moving, *out,
         )  # fmt: skip
+        return out
 
     def momentum(self, bodies: list[int]) -> tuple[Array, Array, Array, Array]:
         """Linear and angular momentum (about their common centre) of bodies: value (6,), mass-weighted centre (3,),

@@ -173,11 +173,10 @@ def standing(
 @kernel
 def _constraint_rows(
     size: Ints, one: Ints, two: Ints, eq_data: Array, equality: Ints, xpos: Array, xmat: Array, com: Array, root: Array,
-    last_dof: Ints, dof_parent: Array, cdof: Array, cvel: Array, cacc: Array,
-) -> tuple[Array, Array]:  # fmt: skip
+    last_dof: Ints, dof_parent: Array, cdof: Array, cvel: Array, cacc: Array, rows: Array, bias: Array,
+) -> None:  # fmt: skip
     """L and Ldot qvel of welds (6 rows), connects (3 rows) and locked joints (1 row; `one` is the DOF)."""
-    total = size.sum()
-    rows, bias = np.zeros((total, cdof.shape[0])), np.zeros(total)
+    rows[:], bias[:] = 0.0, 0.0
     point = np.empty(3)
     r = 0
     for c in range(size.shape[0]):
@@ -200,7 +199,6 @@ def _constraint_rows(
                 last_dof[b], dof_parent, cdof, cvel[b], cacc[b],
             )  # fmt: skip
         r += size[c]
-    return rows, bias
 
 
 @routine
@@ -247,16 +245,19 @@ def _prepare(
     gravity: Array, springs: Array, felt: Array, actuated: Ints, passive: Ints,
     LD: Array, inverse: Array, start: Ints32, count: Ints32, column: Ints32, xpos: Array, xmat: Array, com: Array,
     tree: Array, last_dof: Ints, dof_parent: Array, cdof: Array, cvel: Array, cacc: Array,
-) -> tuple[Array, Array, Array, Array, Array, int, int, Array, Array, Array]:  # fmt: skip
-    """What is decided before any task: h, 1 / sqrt(D), rows and bias of the constraints; basis (n, n), rows used by
-    constraints, by passive motions too, the motion so far, the motion without torque, rows of the actuated joints."""
+    h: Array, root: Array, held: Array, held_bias: Array, basis: Array, motion: Array, limp: Array, joints: Array,
+) -> tuple[int, int]:  # fmt: skip
+    """What is decided before any task: h, 1 / sqrt(D), rows and bias of the constraints, basis (n, n), the motion so far,
+    the motion without torque, rows of the actuated joints; rows of the basis used by constraints, by passive motions too.
+
+    Results go into the caller's arrays: to hand a new one over from compiled code costs a microsecond.
+    """
     n = gravity.shape[0]
     # gravity, centrifugal and Coriolis forces minus passive ones (joint springs and dampers) and those felt on held props
-    h, root = np.empty(n), np.empty(n)
     for i in range(n):
         h[i], root[i] = gravity[i] - springs[i] - felt[i], np.sqrt(inverse[i])
-    held, held_bias = _constraint_rows(
-        size, one, two, eq_data, equality, xpos, xmat, com, tree, last_dof, dof_parent, cdof, cvel, cacc
+    _constraint_rows(
+        size, one, two, eq_data, equality, xpos, xmat, com, tree, last_dof, dof_parent, cdof, cvel, cacc, held, held_bias
     )  # fmt: skip
     m = held.shape[0]
     L, bias = np.empty((m + feet.shape[0], n)), np.empty(m + feet.shape[0])
@@ -265,7 +266,7 @@ def _prepare(
         bias[r] = held_bias[k] if r < m else feet_bias[k]
         for i in range(n):
             L[r, i] = source[k, i]
-    basis, motion = np.zeros((n, n)), np.zeros(n)
+    basis[:], motion[:] = 0.0, 0.0
     rows = L.copy()
     half_solve(rows, LD, root, start, count, column)
     used = 0
@@ -275,7 +276,7 @@ def _prepare(
     for i in range(n):
         fall[0, i] = -h[i]
     half_solve(fall, LD, root, start, count, column)
-    limp = fall[0].copy()
+    limp[:] = fall[0]
     project(limp, basis, used)
     for i in range(n):
         limp[i] += motion[i]
@@ -288,7 +289,7 @@ def _prepare(
             qacc[passive[i]] = free[f, i]
         row = weighted(qacc, LD, root, start, count, column)
         used = require(row, dot(row, limp), motion, basis, used, 1e-6)
-    joints = np.zeros((actuated.shape[0], n))
+    joints[:] = 0.0
     for j in range(actuated.shape[0]):
         # C^-1 e_d: only d and what carries it is not zero
         row, d = joints[j], actuated[j]
@@ -302,7 +303,7 @@ def _prepare(
                 row[column[k]] -= LD[k] * x
         for c in range(start[d], start[d] + count[d]):
             row[column[c]] *= root[column[c]]
-    return h, root, held, held_bias, basis, constrained, used, motion, limp, joints
+    return constrained, used
 
 
 @routine
@@ -345,8 +346,8 @@ def _passive_least_force(L: Array, weights: Array, passive: Ints, wanted: Array)
 @routine
 def torques(
     z: Array, h: Array, L: Array, weights: Array, actuated: Ints, tied: Ints, soles: Array, ground: Array,
-    LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
-) -> tuple[Array, Array]:  # fmt: skip
+    LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32, torque: Array, force: Array,
+) -> None:  # fmt: skip
     """Actuator torques and constraint forces that give the motion z, with forces `ground` (m, 3) at the sole points."""
     total = _force(z, LD, root, start, count, column)
     for i in range(total.shape[0]):
@@ -360,14 +361,12 @@ def torques(
     left = np.empty(tied.shape[0])
     for i in range(tied.shape[0]):
         left[i] = total[tied[i]]
-    force = _passive_least_force(L, weights, tied, left)
-    torque = np.empty(actuated.shape[0])
+    force[:] = _passive_least_force(L, weights, tied, left)
     for j in range(actuated.shape[0]):
         s = total[actuated[j]]
         for r in range(L.shape[0]):
             s -= L[r, actuated[j]] * force[r]
         torque[j] = s
-    return torque, force
 
 
 @routine
@@ -483,12 +482,16 @@ class Response:
         self.layout = layout
         self.ground = dynamics.ground(layout)
         factor, inverse, sparsity = dynamics.factor, dynamics.factor_diagonal, dynamics.sparsity
+        n, m = len(inverse), len(layout.weights)
         # h (n,): M qacc + h = S^T tau + L^T lambda; L (m, n), L_bias (m,): every admissible motion has L qacc + L_bias = 0
-        (self.h, root, self.L, self.L_bias, self.basis, self.constrained, self.decided, self.motion, self.limp,
-         self.joint_rows) = _prepare(
+        self.h, root, self.L, self.L_bias = np.empty(n), np.empty(n), np.empty((m, n)), np.empty(m)
+        self.basis, self.motion, self.limp = np.empty((n, n)), np.empty(n), np.empty(n)
+        self.joint_rows = np.empty((len(layout.actuated), n))
+        self.constrained, self.decided = _prepare(  # type: ignore[call-arg]
             layout.size, layout.one, layout.two, layout.equality, dynamics.eq_data, self.ground.feet, self.ground.feet_bias,
             *dynamics.forces, layout.actuated, layout.passive, factor, inverse, *sparsity,
             dynamics.xpos, dynamics.xmat, *dynamics.moving,
+            self.h, root, self.L, self.L_bias, self.basis, self.motion, self.limp, self.joint_rows,
         )  # fmt: skip
         self._factor = (factor, root, *sparsity)
 
@@ -535,11 +538,12 @@ class Response:
 
     def torque(self, z: Array) -> tuple[Array, Array]:
         """Actuator torques (nu,) [N m] and constraint forces (m,) of an admissible input, on clamped feet."""
-        ground = self.ground
-        return torques(
+        ground, torque, force = self.ground, np.empty(len(self.layout.actuated)), np.empty(len(self.layout.weights))
+        torques(
             z, self.h, self.L, self.layout.weights, self.layout.actuated, self.layout.tied,
-            ground.soles, np.zeros((len(ground.touching), 3)), *self._factor,
+            ground.soles, np.zeros((len(ground.touching), 3)), *self._factor, torque, force,
         )  # fmt: skip
+        return torque, force
 
     def forward(self, torque: Array) -> Array:
         """Joint accelerations (nv,) that torques cause under rigid constraints (Eq. 7, 8 and 10): the referee of tests."""

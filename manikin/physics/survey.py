@@ -73,6 +73,10 @@ class Survey:
         size = len(self._masses[0][0]) if self._masses else 0
         self._own, self._carried = np.zeros((centres, size)), np.zeros((centres, size))
 
+    def results(self, nv: int) -> tuple[Array, Array, Array, Array]:
+        """Room for values, rates, Jacobian rows and biases."""
+        return np.empty(self.values), np.empty(self.rows), np.empty((self.rows, nv)), np.empty(self.rows)
+
     def masses(self) -> tuple[Array, Array]:
         """Own and carried masses (centres, nbody) [kg] as they are now."""
         for k, (own, carried) in enumerate(self._masses):
@@ -214,13 +218,14 @@ def _centre_rows(
 
 @kernel
 def take(
-    items: Longs, numbers: Array, values: int, rows: int, own: Array, carried: Array, load: Array,
+    items: Longs, numbers: Array, own: Array, carried: Array, load: Array,
     xpos: Array, xmat: Array, xquat: Array, xipos: Array, parent: Ints, dof_body: Ints, com: Array, root: Ints,
     last_dof: Longs, dof_parent: Ints, cdof: Array, cvel: Array, cacc: Array,
-) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    value: Array, rate: Array, jac: Array, bias: Array,
+) -> None:  # fmt: skip
     """Carry out a survey: values, rates, Jacobians (rows, nv) and biases of all probes, each at its place."""
     n = cdof.shape[0]
-    value, rate, bias, jac = np.zeros(values), np.zeros(rows), np.zeros(rows), np.zeros((rows, n))
+    value[:], rate[:], bias[:], jac[:] = 0.0, 0.0, 0.0, 0.0
     point, rate6, bias6, jac6 = np.empty(3), np.empty(6), np.empty(6), np.empty((6, n))
     for i in range(items.shape[0]):
         kind, b, v, r = items[i, 0], items[i, 1], items[i, 2], items[i, 3]
@@ -268,4 +273,3 @@ def take(
             for k in range(3):
                 value[v + 9 + k] = point[k]
             _rotate(xmat[items[i, 4]], numbers[i, 9:12], value[v + 12 : v + 15])
-    return value, rate, jac, bias

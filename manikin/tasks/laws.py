@@ -6,7 +6,7 @@ start of a reach), so copy them with their task.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from manikin.compiled import kernel
 from manikin.physics.world import World
 from manikin.springs import advance, gains, spring_to
 from manikin.tasks.goals import Aim
-from manikin.tasks.measures import Measure, Measured, Posture
+from manikin.tasks.measures import Measure, Posture, Reading
 
 Array = NDArray[np.float64]
 
@@ -23,13 +23,6 @@ Array = NDArray[np.float64]
 FADED = 1e-6
 # a thought this short [m] and slow [m/s] is none
 FORGOTTEN = 1e-5
-
-
-class Command(NamedTuple):
-    """Wanted acceleration of the rows (k,), and how far the value is from its goal."""
-
-    acceleration: Array
-    error: float
 
 
 # how far [m] bodies, by number, are thought ahead of where they are
@@ -68,36 +61,40 @@ class Law(Protocol):
         """The task was switched on or got a new goal."""
         ...
 
-    def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command: ...
+    def command(self, world: World, measure: Measure, now: Reading, aim: Aim | None, dt: float, out: Array) -> float:
+        """Write the wanted acceleration of the rows into `out` (k,); how far the value is from its goal."""
+        ...
 
 
 @kernel
-def pull(error: Array, left: Array, rate: Array, k: float, damping: float, reach: float, block: int) -> tuple[Array, float]:
-    """Eq. 11 with a limited error, and the distance that is left to the real goal."""
-    out = saturate(error, reach, block)
+def pull(
+    error: Array, left: Array, rate: Array, k: float, damping: float, reach: float, block: int, out: Array
+) -> float:  # fmt: skip
+    """Eq. 11 with a limited error, into `out`; the distance that is left to the real goal."""
+    shorten(error, reach, block, out)
     for i in range(out.shape[0]):
         out[i] = k * out[i] - damping * rate[i]
-    return out, distance(left, block)
+    return distance(left, block)
 
 
 @kernel
 def pull_smoothly(
     goal: Array, value: Array, rate: Array, place: Array, speed: Array, halflife: float, dt: float,
-    k: float, damping: float, reach: float, block: int,
-) -> tuple[Array, float]:  # fmt: skip
+    k: float, damping: float, reach: float, block: int, out: Array,
+) -> float:  # fmt: skip
     """Eq. 11 towards a goal that slides: place and speed follow the real one (springs.spring_to), in place."""
     advance(place, speed, goal, halflife, dt)
     error, left = np.empty(rate.shape[0]), np.empty(rate.shape[0])
     for i in range(rate.shape[0]):
         error[i], left[i] = place[i] - value[i], goal[i] - value[i]
-    return pull(error, left, rate, k, damping, reach, block)
+    return pull(error, left, rate, k, damping, reach, block, out)
 
 
 @kernel
 def pull_gradually(
     left: Array, rate: Array, hidden: Array, speed: Array, asked: Array, halflife: float, dt: float,
-    k: float, damping: float, reach: float, block: int,
-) -> tuple[Array, float]:  # fmt: skip
+    k: float, damping: float, reach: float, block: int, out: Array,
+) -> float:  # fmt: skip
     """Eq. 11 for an error of which the part `hidden` is not asked for yet; it fades, and `asked` is what is left."""
     most = 0.0
     for i in range(hidden.shape[0]):
@@ -107,27 +104,34 @@ def pull_gradually(
         advance(hidden, speed, np.zeros(hidden.shape[0]), halflife, dt)
     for i in range(left.shape[0]):
         asked[i] = left[i] if faded else left[i] - hidden[i]
-    return pull(asked, left, rate, k, damping, reach, block)
+    return pull(asked, left, rate, k, damping, reach, block, out)
 
 
 @kernel
 def pull_along(
     goal: Array, value: Array, rate: Array, place: Array, speed: Array, halflife: float, dt: float,
-    k: float, damping: float, lead: float,
-) -> tuple[Array, float]:  # fmt: skip
+    k: float, damping: float, lead: float, out: Array,
+) -> float:  # fmt: skip
     """As pull_smoothly, and the share `lead` of the sliding goal's speed is asked for as well. Errors are not limited."""
     advance(place, speed, goal, halflife, dt)
-    out, most = np.empty(rate.shape[0]), 0.0
+    most = 0.0
     for i in range(rate.shape[0]):
         out[i] = k * (place[i] - value[i]) - damping * (rate[i] - lead * speed[i])
         most = max(most, abs(goal[i] - value[i]))
-    return out, most
+    return most
 
 
 @kernel
 def saturate(error: Array, limit: float, block: int) -> Array:
-    """Shorten each block of an error to at most `limit`, keeping its direction."""
+    """An error with each block shortened to at most `limit`, keeping its direction."""
     out = np.empty(error.shape[0])
+    shorten(error, limit, block, out)
+    return out
+
+
+@kernel
+def shorten(error: Array, limit: float, block: int, out: Array) -> None:
+    """As saturate, into `out`."""
     for b in range(0, error.shape[0], block):
         stop = min(b + block, error.shape[0])
         square = 0.0
@@ -136,7 +140,6 @@ def saturate(error: Array, limit: float, block: int) -> Array:
         scale = limit / np.sqrt(square) if square > limit * limit else 1.0
         for i in range(b, stop):
             out[i] = scale * error[i]
-    return out
 
 
 @kernel
@@ -173,14 +176,15 @@ class Stabilize:
         """The smoothed goal carries on from where it is."""
         self.fresh = True
 
-    def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
+    def command(self, world: World, measure: Measure, now: Reading, aim: Aim | None, dt: float, out: Array) -> float:
         k, damping = gains(self.frequency, dt)
         if aim is None:
-            return Command(-damping * now.rate, 0.0)
-        law = (k, damping, np.inf if self.reach is None else self.reach, measure.block)
+            out[:] = -damping * now.rate
+            return 0.0
+        law = (k, damping, np.inf if self.reach is None else self.reach, measure.block, out)
         if self.smoothing <= 0:
             left = measure.error(now.value, aim.value)
-            return Command(*pull(left, left, now.rate, *law))
+            return pull(left, left, now.rate, *law)
         time = world.time
         if time - self.asked_at > 1.5 * dt:
             self.place = None
@@ -188,9 +192,7 @@ class Stabilize:
         if measure.straight:
             if self.place is None or self.speed is None:
                 self.place, self.speed = now.value.copy(), now.rate.copy()
-            return Command(
-                *pull_smoothly(aim.value, now.value, now.rate, self.place, self.speed, self.smoothing, dt, *law)
-            )  # fmt: skip
+            return pull_smoothly(aim.value, now.value, now.rate, self.place, self.speed, self.smoothing, dt, *law)
         # turns have no straight line to slide along: a new error is held back and fades in
         left = measure.error(now.value, aim.value)
         if self.place is None or self.speed is None or self.asked is None:
@@ -198,9 +200,7 @@ class Stabilize:
         elif self.fresh:
             self.place = left - self.asked
         self.fresh = False
-        return Command(
-            *pull_gradually(left, now.rate, self.place, self.speed, self.asked, self.smoothing, dt, *law)
-        )  # fmt: skip
+        return pull_gradually(left, now.rate, self.place, self.speed, self.asked, self.smoothing, dt, *law)
 
 
 @dataclass
@@ -213,12 +213,14 @@ class Track:
     def restart(self) -> None:
         """Nothing to remember."""
 
-    def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
+    def command(self, world: World, measure: Measure, now: Reading, aim: Aim | None, dt: float, out: Array) -> float:
         k, damping = gains(self.frequency, dt)
         if aim is None:
-            return Command(-damping * now.rate, 0.0)
+            out[:] = -damping * now.rate
+            return 0.0
         error = measure.error(now.value, aim.value)
-        return Command(k * error + damping * (aim.rate - now.rate) + aim.acceleration, distance(error, measure.block))
+        out[:] = k * error + damping * (aim.rate - now.rate) + aim.acceleration
+        return distance(error, measure.block)
 
 
 @dataclass
@@ -234,10 +236,11 @@ class Reach:
     def restart(self) -> None:
         self.began = None
 
-    def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
+    def command(self, world: World, measure: Measure, now: Reading, aim: Aim | None, dt: float, out: Array) -> float:
         k, damping = gains(self.frequency, dt)
         if aim is None:
-            return Command(-damping * now.rate, 0.0)
+            out[:] = -damping * now.rate
+            return 0.0
         if self.began is None or self.origin is None:
             # remember the way still to go, in the space of the rows
             self.began, self.origin = world.time, measure.error(now.value, aim.value)
@@ -249,7 +252,8 @@ class Reach:
         # on the curve the error is `remaining x origin`, and the value moves against the error
         ahead = left - remaining * self.origin
         want = k * ahead + damping * (-slope * self.origin + aim.rate - now.rate) - curve * self.origin
-        return Command(want + aim.acceleration, distance(left, measure.block))
+        out[:] = want + aim.acceleration
+        return distance(left, measure.block)
 
 
 @dataclass
@@ -263,12 +267,13 @@ class Hold:
     def restart(self) -> None:
         self.place = None
 
-    def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
+    def command(self, world: World, measure: Measure, now: Reading, aim: Aim | None, dt: float, out: Array) -> float:
         if self.place is None:
             self.place = now.value.copy()
         k, damping = gains(self.frequency, dt)
         error = measure.error(now.value, self.place)
-        return Command(k * error - damping * now.rate, distance(error, measure.block))
+        out[:] = k * error - damping * now.rate
+        return distance(error, measure.block)
 
 
 @dataclass
@@ -305,7 +310,7 @@ class Nearest:
     def restart(self) -> None:
         """The smoothed pose carries on from where it is."""
 
-    def command(self, world: World, measure: Measure, now: Measured, aim: Aim | None, dt: float) -> Command:
+    def command(self, world: World, measure: Measure, now: Reading, aim: Aim | None, dt: float, out: Array) -> float:
         if not isinstance(measure, Posture):
             raise TypeError("the law 'nearest' is for posture")
         goal = self._search(world) if aim is None else aim.value
@@ -314,13 +319,12 @@ class Nearest:
         halflife = self.smoothing if aim is None else self.ease
         k, damping = gains(self.frequency, dt)
         if self.fed is not None and aim is None:
-            law = (self.position, self.speed, halflife, dt, k, damping, 0.0)
-            command = Command(*pull_along(goal, now.value, now.rate - self.fed[0], *law))
-            return Command(command.acceleration + self.fed[1], command.error)
+            law = (self.position, self.speed, halflife, dt, k, damping, 0.0, out)
+            error = pull_along(goal, now.value, now.rate - self.fed[0], *law)
+            out += self.fed[1]
+            return error
         # the pose moves along with the hands: without its speed the body would lag a quarter of a second
-        return Command(
-            *pull_along(goal, now.value, now.rate, self.position, self.speed, halflife, dt, k, damping, self.lead)
-        )  # fmt: skip
+        return pull_along(goal, now.value, now.rate, self.position, self.speed, halflife, dt, k, damping, self.lead, out)
 
     def _search(self, world: World) -> Array:
         if self.found is None or not 0 <= world.time - self.found_at < self.every - 1e-9:

@@ -137,23 +137,20 @@ class JointLimits:
         """Lowest and highest acceleration (nu,) of each actuated joint: k (q_limit - q) - 2 sqrt(k) qdot."""
         low, high, address, dofs = _ranges(dynamics.model)
         k, damping = gains(self.frequency)
-        down, up = _walls(
-            dynamics.qpos, dynamics.qvel, low, high, address, dofs, k, damping, self.margin, self.most
-        )  # fmt: skip
+        down, up = np.empty(len(low)), np.empty(len(low))
+        _walls(dynamics.qpos, dynamics.qvel, low, high, address, dofs, k, damping, self.margin, self.most, down, up)
         return Bounds(dynamics.response().joint_rows, down, up)
 
 
 @kernel
 def _walls(
     qpos: Array, qvel: Array, low: Array, high: Array, address: NDArray[np.int64], dofs: NDArray[np.int64],
-    k: float, damping: float, margin: float, most: float,
-) -> tuple[Array, Array]:  # fmt: skip
-    down, up = np.empty(low.shape[0]), np.empty(low.shape[0])
+    k: float, damping: float, margin: float, most: float, down: Array, up: Array,
+) -> None:  # fmt: skip
     for j in range(low.shape[0]):
         q, v = qpos[address[j]], qvel[dofs[j]]
         up[j] = max(k * (high[j] - margin - q) - damping * v, -most)
         down[j] = min(k * (low[j] + margin - q) - damping * v, most)
-    return down, up
 
 
 _RANGES: dict[int, tuple[mujoco.MjModel, tuple[Array, Array, NDArray[np.int64], NDArray[np.int64]]]] = {}

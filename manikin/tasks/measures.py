@@ -67,6 +67,13 @@ def _angles_across(value: Array, goal: Array) -> Array:
     return out
 
 
+class Reading(NamedTuple):
+    """What a law needs to know: value (any shape the measure likes) and rate (k,)."""
+
+    value: Array
+    rate: Array
+
+
 class Measured(NamedTuple):
     """value (any shape the measure likes), rate (k,), jacobian (k, nv), bias (k,) = Jdot qvel."""
 
@@ -103,7 +110,8 @@ class Probed:
         raise NotImplementedError
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
-        return take_together(dynamics, (self,))[0][0]
+        taken = take_together(dynamics, (self,))
+        return Measured(*taken.readings[0], taken.jacobian, taken.bias)
 
 
 class Plan(NamedTuple):
@@ -116,7 +124,7 @@ class Plan(NamedTuple):
 
 
 @lru_cache(64)
-def _plan(*measures: Any) -> Plan:
+def plan_of(*measures: Any) -> Plan:
     """Made once per list of measures."""
     probes: list[Probe] = []
     places: list[tuple[int, int]] = []
@@ -137,16 +145,25 @@ def _plan(*measures: Any) -> Plan:
     return Plan(Survey(probes, places, values[-1], rows[-1]), slices[0], slices[1], alone)
 
 
-def take_together(dynamics: Dynamics, measures: Sequence["Measure | Probed"]) -> tuple[list[Measured], Array, Array]:
-    """Each measure, and the Jacobian (k, nv) and bias (k,) of all of them one below the other, of which theirs are views."""
-    plan = _plan(*measures)
+class Together(NamedTuple):
+    """Readings of several measures; Jacobian (k, nv) and bias (k,) of all of them one below the other; whose rows are which."""
+
+    readings: list[Reading]
+    jacobian: Array
+    bias: Array
+    rows: tuple[slice, ...]
+
+
+def take_together(dynamics: Dynamics, measures: Sequence["Measure | Probed"]) -> Together:
+    """All measures in one survey."""
+    plan = plan_of(*measures)
     value, rate, jacobian, bias = dynamics.survey(plan.survey)
-    out = [Measured(value[v], rate[r], jacobian[r], bias[r]) for v, r in zip(plan.values, plan.rows)]
+    out = [Reading(value[v], rate[r]) for v, r in zip(plan.values, plan.rows)]
     for k in plan.alone:
-        measure = measures[k]
-        out[k] = measure.evaluate(dynamics)
-        jacobian[plan.rows[k]], bias[plan.rows[k]] = out[k].jacobian, out[k].bias
-    return out, jacobian, bias
+        now = measures[k].evaluate(dynamics)
+        out[k] = Reading(now.value, now.rate)
+        jacobian[plan.rows[k]], bias[plan.rows[k]] = now.jacobian, now.bias
+    return Together(out, jacobian, bias, plan.rows)
 
 
 @dataclass(frozen=True, eq=False)

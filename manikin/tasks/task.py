@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from manikin.physics.world import World
 from manikin.tasks.goals import Goal
 from manikin.tasks.laws import Law, Ways
-from manikin.tasks.measures import Measure, Measured, Points, take_together
+from manikin.tasks.measures import Measure, Points, Reading, take_together
 
 Array = NDArray[np.float64]
 
 
 class Rows(NamedTuple):
-    """jacobian @ qacc = wanted. sizes: how many rows each task has."""
+    """jacobian @ qacc = wanted. places: which rows are whose."""
 
     jacobian: Array
     wanted: Array
-    sizes: tuple[int, ...]
+    places: tuple[slice, ...]
 
 
 @dataclass
@@ -47,12 +47,10 @@ class Task:
         """What this task asks of the joint accelerations now."""
         return rows_of((self,), world, dt)
 
-    def wanted(self, world: World, now: Measured, dt: float) -> Array:
-        """The acceleration that the law commands; remembers the distance from the goal."""
+    def want(self, world: World, now: Reading, dt: float, out: Array) -> None:
+        """Write the acceleration that the law commands into `out` (k,); remembers the distance from the goal."""
         aim = None if self.goal is None else self.goal.at(world, self.law.moving)
-        command = self.law.command(world, self.measure, now, aim, dt)
-        self.error = command.error
-        return command.acceleration
+        self.error = self.law.command(world, self.measure, now, aim, dt, out)
 
     def ways(self, world: World) -> Ways:
         """For a task of points with a goal: body -> the way [m] (3,) that its point has still to go."""
@@ -65,8 +63,9 @@ class Task:
 
 def rows_of(tasks: Sequence[Task], world: World, dt: float) -> Rows:
     """What tasks ask of the joint accelerations now, one below the other."""
-    taken, jacobian, bias = take_together(world.dynamics(), [t.measure for t in tasks])
-    wanted = [task.wanted(world, now, dt) for task, now in zip(tasks, taken)]
-    joined = np.concatenate(wanted) if wanted else np.zeros(0)
-    joined -= bias
-    return Rows(jacobian, joined, tuple(map(len, wanted)))
+    readings, jacobian, bias, places = take_together(world.dynamics(), [t.measure for t in tasks])
+    wanted = np.empty(len(bias))
+    for task, now, place in zip(tasks, readings, places):
+        task.want(world, now, dt, wanted[place])
+    wanted -= bias
+    return Rows(jacobian, wanted, places)

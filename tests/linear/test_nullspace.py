@@ -23,9 +23,12 @@ def solve(parts, bounds=None, rest=None, soft=0.01, compensate=True):
     starts = np.cumsum([0] + [len(w) for _, w in parts])
     rest_rows, rest_wanted = rest if rest is not None else (np.zeros((0, N)), np.zeros(0))
     limit, low, high = bounds if bounds is not None else (np.zeros((0, N)), np.zeros(0), np.zeros(0))
-    return solve_levels(
-        rows, wanted, np.ones(len(wanted)), starts, rest_rows, rest_wanted, limit, low, high, basis, 0, motion, soft, compensate
+    z = np.empty(N)
+    bounded = solve_levels(
+        rows, wanted, np.ones(len(wanted)), starts, rest_rows, rest_wanted, limit, low, high, basis, 0, motion, soft,
+        compensate, z,
     )  # fmt: skip
+    return z, bounded
 
 
 def test_feasible_levels_are_all_met():
