@@ -131,13 +131,13 @@ def _by_level(tasks: Array) -> tuple[Array, NDArray[np.int64]]:
 def _drive(
     z: Array, ground: Array, soles: Array, weakest: Array, strongest: Array, step_damping: Array, h: Array, L: Array,
     lever: Array, actuated: NDArray[np.int64], tied: NDArray[np.int64],
-    LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
+    units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
     torque: Array, ctrl: Array, reaction: Array,
 ) -> None:  # fmt: skip
     """Torques of a motion, the same as the actuators get them, and the constraint forces."""
     torques(z, h, L, lever, actuated, tied, soles, ground, LD, root, start, count, column, torque, reaction)
     # damping is integrated implicitly: a step moves M + dt D, and what is planned should come true
-    qacc = acceleration(z, LD, root, start, count, column)
+    qacc = acceleration(z, units)
     for j in range(torque.shape[0]):
         t = torque[j] + step_damping[j] * qacc[actuated[j]]
         # a number that is lost stays lost: the world then says so
@@ -150,7 +150,7 @@ def _solve(
     bounded: Array, low: Array, high: Array, weakest: Array, strongest: Array, step_damping: Array,
     basis: Array, constrained: int, decided: int, motion: Array, limp: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
-    LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
+    units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
     soft: float, compensate: bool, force: Array, z: Array, torque: Array, ctrl: Array, reaction: Array,
 ) -> None:  # fmt: skip
     """One call for the whole step: rows over the input, force limits, levels, torques.
@@ -158,7 +158,7 @@ def _solve(
     rows come as Jacobians and leave as rows over the input; wanted leaves as the force limits allow.
     tasks (t, 5): rows, priority, weight, largest force (0 for none), rows per block.
     """
-    half_solve(rows, LD, root, start, count, column)
+    half_solve(rows, units)
     force[:] = 0.0
     r = 0
     for t in range(tasks.shape[0]):
@@ -172,7 +172,7 @@ def _solve(
     )
     none = np.zeros((0, 3))
     _drive(
-        z, none, none, weakest, strongest, step_damping, h, L, lever, actuated, tied, LD, root, start, count, column,
+        z, none, none, weakest, strongest, step_damping, h, L, lever, actuated, tied, units, LD, root, start, count, column,
         torque, ctrl, reaction,
     )  # fmt: skip
 
@@ -183,7 +183,7 @@ def _solve_on_feet(
     bounded: Array, low: Array, high: Array, weakest: Array, strongest: Array, step_damping: Array,
     basis: Array, constrained: int, decided: int, motion: Array, limp: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
-    LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
+    units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
     rigid: Array, soles: Array, touching: Array, of: Array, soft: float, compensate: bool,
     torque: Array, ctrl: Array, reaction: Array, ground: Array,
 ) -> float:  # fmt: skip
@@ -201,7 +201,7 @@ def _solve_on_feet(
         )  # fmt: skip
         press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
     _drive(
-        z, ground, soles, weakest, strongest, step_damping, h, L, lever, actuated, tied, LD, root, start, count, column,
+        z, ground, soles, weakest, strongest, step_damping, h, L, lever, actuated, tied, units, LD, root, start, count, column,
         torque, ctrl, reaction,
     )  # fmt: skip
     return short

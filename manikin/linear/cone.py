@@ -37,7 +37,7 @@ def push_only(A: Array, b: Array, ridge: float) -> tuple[Array, Array]:
             if s > 0.0 or first:
                 for i in range(m):
                     gradient[i] += columns[j, i] * s / ridge
-                    for c in range(i + 1):
+                    for c in range(i, m):
                         H[i, c] += columns[j, i] * columns[j, c] / ridge
         first = False
         if np.sqrt(dot(gradient, gradient)) <= scale:

@@ -30,11 +30,25 @@ def dot(a: Array, b: Array) -> float:
 
 @kernel
 def cholesky(A: Array) -> None:
-    """Factor a symmetric positive definite matrix in place (lower triangle)."""
-    for i in range(A.shape[0]):
-        for j in range(i + 1):
-            s = A[i, j] - dot(A[i, :j], A[j, :j])
-            A[i, j] = np.sqrt(max(s, 1e-300)) if i == j else s / A[j, j]
+    """Factor a symmetric positive definite matrix A = R^T R in place (upper triangle), by whole rows."""
+    n = A.shape[0]
+    for j in range(0, n, 4):
+        stop = min(j + 4, n)
+        for p in range(j, stop):
+            for q in range(j, p):
+                x = A[q, p]
+                for k in range(p, n):
+                    A[p, k] -= x * A[q, k]
+            size = 1.0 / np.sqrt(max(A[p, p], 1e-300))
+            for k in range(p, n):
+                A[p, k] *= size
+        # four rows at a time go off all that follow: a row is then read and written a quarter as often
+        if stop < n:
+            a, b, c, d = A[j], A[j + 1], A[j + 2], A[j + 3]
+            for i in range(stop, n):
+                w, x, y, z = a[i], b[i], c[i], d[i]
+                for k in range(i, n):
+                    A[i, k] -= w * a[k] + x * b[k] + y * c[k] + z * d[k]
 
 
 @kernel
@@ -42,11 +56,11 @@ def substitute(factor: Array, b: Array) -> Array:
     """Solve with a factor of `cholesky`; b is overwritten."""
     n = b.shape[0]
     for i in range(n):
-        b[i] = (b[i] - dot(factor[i, :i], b[:i])) / factor[i, i]
-    for i in range(n - 1, -1, -1):
         b[i] /= factor[i, i]
-        for k in range(i):
+        for k in range(i + 1, n):
             b[k] -= factor[i, k] * b[i]
+    for i in range(n - 1, -1, -1):
+        b[i] = (b[i] - dot(factor[i, i + 1 :], b[i + 1 :])) / factor[i, i]
     return b
 
 

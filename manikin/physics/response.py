@@ -33,29 +33,45 @@ MOMENT_LEVER = 0.05
 
 
 @kernel
-def half_solve(rows: Array, LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32) -> None:
-    """Each row y becomes C^-1 y."""
-    n = rows.shape[1]
-    for r in range(rows.shape[0]):
-        row = rows[r]
-        for i in range(n - 1, -1, -1):
-            x = row[i]
-            if x != 0.0:
-                for k in range(start[i], start[i] + count[i] - 1):
-                    row[column[k]] -= LD[k] * x
-        for i in range(n):
-            row[i] *= root[i]
+def _unit_rows(LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32, units: Array) -> None:
+    """Fill row d of `units` (n, n) with C^-1 e_d, zero beyond d. Each row is its own unit minus multiples of those before
+    it, whole rows at a time: longer sums than substitution has, but no number waits for the one before."""
+    n = root.shape[0]
+    units[:] = 0.0
+    for d in range(n):
+        units[d, d] = 1.0
+        for k in range(start[d], start[d] + count[d] - 1):
+            c, share = column[k], LD[k]
+            for i in range(c + 1):
+                units[d, i] -= share * units[c, i]
+    for d in range(n):
+        for i in range(d + 1):
+            units[d, i] *= root[i]
 
 
 @kernel
-def acceleration(z: Array, LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32) -> Array:
+def half_solve(rows: Array, units: Array) -> None:
+    """Each row y becomes C^-1 y."""
+    n = rows.shape[1]
+    given = np.empty(n)
+    for r in range(rows.shape[0]):
+        row = rows[r]
+        for i in range(n):
+            given[i] = row[i]
+            row[i] = 0.0
+        for d in range(n):
+            x = given[d]
+            if x != 0.0:
+                for i in range(d + 1):
+                    row[i] += x * units[d, i]
+
+
+@kernel
+def acceleration(z: Array, units: Array) -> Array:
     """qacc = C^-T z."""
     out = np.empty(z.shape[0])
-    for i in range(z.shape[0]):
-        s = z[i] * root[i]
-        for k in range(start[i], start[i] + count[i] - 1):
-            s -= LD[k] * out[column[k]]
-        out[i] = s
+    for d in range(z.shape[0]):
+        out[d] = dot(units[d, : d + 1], z[: d + 1])
     return out
 
 
@@ -245,10 +261,12 @@ def _prepare(
     gravity: Array, springs: Array, felt: Array, actuated: Ints, passive: Ints,
     LD: Array, inverse: Array, start: Ints32, count: Ints32, column: Ints32, xpos: Array, xmat: Array, com: Array,
     tree: Array, last_dof: Ints, dof_parent: Array, cdof: Array, cvel: Array, cacc: Array,
-    h: Array, root: Array, held: Array, held_bias: Array, basis: Array, motion: Array, limp: Array, joints: Array,
+    h: Array, root: Array, units: Array, held: Array, held_bias: Array, basis: Array, motion: Array, limp: Array,
+    joints: Array,
 ) -> tuple[int, int]:  # fmt: skip
-    """What is decided before any task: h, 1 / sqrt(D), rows and bias of the constraints, basis (n, n), the motion so far,
-    the motion without torque, rows of the actuated joints; rows of the basis used by constraints, by passive motions too.
+    """What is decided before any task: h, 1 / sqrt(D), rows of single DOFs (n, n), rows and bias of the constraints, basis
+    (n, n), the motion so far, the motion without torque, rows of the actuated joints; rows of the basis used by constraints,
+    by passive motions too.
 
     Results go into the caller's arrays: to hand a new one over from compiled code costs a microsecond.
     """
@@ -256,6 +274,7 @@ def _prepare(
     # gravity, centrifugal and Coriolis forces minus passive ones (joint springs and dampers) and those felt on held props
     for i in range(n):
         h[i], root[i] = gravity[i] - springs[i] - felt[i], np.sqrt(inverse[i])
+    _unit_rows(LD, root, start, count, column, units)
     _constraint_rows(
         size, one, two, eq_data, equality, xpos, xmat, com, tree, last_dof, dof_parent, cdof, cvel, cacc, held, held_bias
     )  # fmt: skip
@@ -268,14 +287,14 @@ def _prepare(
             L[r, i] = source[k, i]
     basis[:], motion[:] = 0.0, 0.0
     rows = L.copy()
-    half_solve(rows, LD, root, start, count, column)
+    half_solve(rows, units)
     used = 0
     for r in range(rows.shape[0]):
         used = require(rows[r], -bias[r], motion, basis, used, 1e-6)
     fall = np.empty((1, n))
     for i in range(n):
         fall[0, i] = -h[i]
-    half_solve(fall, LD, root, start, count, column)
+    half_solve(fall, units)
     limp[:] = fall[0]
     project(limp, basis, used)
     for i in range(n):
@@ -289,20 +308,8 @@ def _prepare(
             qacc[passive[i]] = free[f, i]
         row = weighted(qacc, LD, root, start, count, column)
         used = require(row, dot(row, limp), motion, basis, used, 1e-6)
-    joints[:] = 0.0
     for j in range(actuated.shape[0]):
-        # C^-1 e_d: only d and what carries it is not zero
-        row, d = joints[j], actuated[j]
-        row[d] = 1.0
-        for k in range(start[d], start[d] + count[d] - 1):
-            row[column[k]] = -LD[k]
-        for c in range(start[d] + count[d] - 2, start[d] - 1, -1):
-            i = column[c]
-            x = row[i]
-            for k in range(start[i], start[i] + count[i] - 1):
-                row[column[k]] -= LD[k] * x
-        for c in range(start[d], start[d] + count[d]):
-            row[column[c]] *= root[column[c]]
+        joints[j] = units[actuated[j]]
     return constrained, used
 
 
@@ -486,22 +493,22 @@ class Response:
         # h (n,): M qacc + h = S^T tau + L^T lambda; L (m, n), L_bias (m,): every admissible motion has L qacc + L_bias = 0
         self.h, root, self.L, self.L_bias = np.empty(n), np.empty(n), np.empty((m, n)), np.empty(m)
         self.basis, self.motion, self.limp = np.empty((n, n)), np.empty(n), np.empty(n)
-        self.joint_rows = np.empty((len(layout.actuated), n))
+        self.joint_rows, self.units = np.empty((len(layout.actuated), n)), np.empty((n, n))
         self.constrained, self.decided = _prepare(  # type: ignore[call-arg]
             layout.size, layout.one, layout.two, layout.equality, dynamics.eq_data, self.ground.feet, self.ground.feet_bias,
             *dynamics.forces, layout.actuated, layout.passive, factor, inverse, *sparsity,
             dynamics.xpos, dynamics.xmat, *dynamics.moving,
-            self.h, root, self.L, self.L_bias, self.basis, self.motion, self.limp, self.joint_rows,
+            self.h, root, self.units, self.L, self.L_bias, self.basis, self.motion, self.limp, self.joint_rows,
         )  # fmt: skip
         self._factor = (factor, root, *sparsity)
 
     @property
     def maps(self) -> tuple[Any, ...]:
         """All of it as plain arrays, for compiled code: basis, constrained, decided, motion, limp, h, L, row weights,
-        actuated and tied DOFs, then the factor of M."""
+        actuated and tied DOFs, rows of single DOFs, then the factor of M."""
         return (
             self.basis, self.constrained, self.decided, self.motion, self.limp, self.h, self.L, self.layout.weights,
-            self.layout.actuated, self.layout.tied, *self._factor,
+            self.layout.actuated, self.layout.tied, self.units, *self._factor,
         )  # fmt: skip
 
     @property
@@ -517,20 +524,18 @@ class Response:
     def rows(self, jacobian: Array) -> Array:
         """J C^-T (k, n): task acceleration per unit of input."""
         out = np.ascontiguousarray(jacobian).copy()
-        half_solve(out, *self._factor)
+        half_solve(out, self.units)
         return out
 
     def rows_of_dofs(self, dofs: Ints) -> Array:
         """Rows (k, n) of single joint accelerations."""
         if dofs.tobytes() == self.layout.actuated.tobytes():
             return self.joint_rows
-        jacobian = np.zeros((len(dofs), self.h.shape[0]))
-        jacobian[np.arange(len(dofs)), dofs] = 1.0
-        return self.rows(jacobian)
+        return self.units[dofs]
 
     def qacc(self, z: Array) -> Array:
         """Joint accelerations (nv,) of an input."""
-        return acceleration(z, *self._factor)
+        return acceleration(z, self.units)
 
     def input(self, qacc: Array) -> Array:
         """The input z (n,) that stands for joint accelerations."""
@@ -550,7 +555,7 @@ class Response:
         push = -self.h.copy()
         push[self.layout.actuated] += torque
         row = push[None].copy()
-        half_solve(row, *self._factor)
+        half_solve(row, self.units)
         z = row[0]
         used = self.basis[: self.constrained]
         particular = used.T @ (used @ self.motion)
