@@ -200,13 +200,8 @@ def _free_dofs(world: World, body: int) -> slice:
 def _outside_forces(world: World, held: set[int]) -> dict[int, Array]:
     """Generalised forces (6,) on held free bodies from contacts with anything but the trees that hold them."""
     model, data = world.model, world.data
-    trees = model.body_treeid
-    outside = np.ones(model.nbody, bool)
-    for tree in {int(trees[model.eq_obj1id[e]]) for _, _, e in world.grips if data.eq_active[e]}:
-        outside &= trees != tree
-    contacts = data.contact
-    touching, force = contact_bodies(model, data), contact_forces(model, data)
-    return {b: _felt(b, touching, outside, force, contacts.pos, data.xpos[b], data.xmat[b]) for b in held}
+    touching, force, places = contact_bodies(model, data), contact_forces(model, data), data.contact.pos
+    return {b: _felt(b, touching, world.outside, force, places, data.xpos[b], data.xmat[b]) for b in held}
 
 
 @kernel

@@ -65,7 +65,18 @@ def contact_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     wrench = np.zeros((data.ncon, 6))
     for k in range(data.ncon):
         mujoco.mj_contactForce(model, data, k, wrench[k])
-    return np.einsum("ki,kij->kj", wrench[:, :3], data.contact.frame.reshape(-1, 3, 3))
+    return _in_world_axes(wrench, data.contact.frame)
+
+
+@kernel
+def _in_world_axes(wrench: Array, frame: Array) -> Array:
+    """Forces (k, 3), the first three numbers of each wrench (k, 6), turned by frames (k, 9) whose rows are axes."""
+    out = np.zeros((wrench.shape[0], 3))
+    for c in range(wrench.shape[0]):
+        for i in range(3):
+            for j in range(3):
+                out[c, j] += wrench[c, i] * frame[c, 3 * i + j]
+    return out
 
 
 def weld_wrenches(model: mujoco.MjModel, data: mujoco.MjData) -> dict[int, Array]:

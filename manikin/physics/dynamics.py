@@ -91,7 +91,9 @@ class Dynamics:
 
     def on_body(self, body: int, offsets: Array) -> Array:
         """World positions (3 n,) of points (n, 3) given in a body's frame."""
-        return on_body(self.xpos[body], self.xmat[body], offsets)
+        out = np.empty(offsets.size)
+        on_body(self.xpos, self.xmat, body, offsets, out)
+        return out
 
     def frame(self, body: int, point: Array) -> tuple[Array, Array, Array]:
         """Jacobian (6, nv), velocity (6,) and bias acceleration (6,) of a world point moving with a body.

@@ -155,14 +155,12 @@ def _rotate(turn: Array, vector: Array, out: Array) -> None:
 
 
 @kernel
-def on_body(place: Array, turn: Array, offsets: Array) -> Array:
-    """World positions (3 n,) of points (n, 3) in a body's frame."""
-    out = np.empty(3 * offsets.shape[0])
+def on_body(xpos: Array, xmat: Array, body: int, offsets: Array, out: Array) -> None:
+    """World positions `out` (3 n,) of points (n, 3) in a body's frame."""
     for i in range(offsets.shape[0]):
-        _rotate(turn, offsets[i], out[3 * i : 3 * i + 3])
+        _rotate(xmat[body], offsets[i], out[3 * i : 3 * i + 3])
         for k in range(3):
-            out[3 * i + k] += place[k]
-    return out
+            out[3 * i + k] += xpos[body, k]
 
 
 @kernel

@@ -98,8 +98,9 @@ class World:
         # equalities switched since the recorder last looked
         self.switched: list[int] = []
         self.grips = self._find_grips()
-        # bodies that hands hold now; kept by attach.py
+        # bodies that hands hold now, and which bodies (nbody,) belong to nobody who holds something
         self.held: set[int] = set()
+        self.outside = np.ones(self.model.nbody, bool)
         # force [N] above which a prop slips out of a hand, by name
         self.grip_limits: dict[str, float] = {}
         self.tetrahedra = Tetrahedra.of(self.model)
@@ -127,7 +128,10 @@ class World:
 
     def find_held(self) -> None:
         """Note which bodies hands hold, after grips were switched."""
-        self.held = {int(self.model.eq_obj2id[e]) for _, _, e in self.grips if self.data.eq_active[e]}
+        model = self.model
+        active = [e for _, _, e in self.grips if self.data.eq_active[e]]
+        self.held = {int(model.eq_obj2id[e]) for e in active}
+        self.outside = ~np.isin(model.body_treeid, model.body_treeid[model.eq_obj1id[active]])
 
     # --- names
 
@@ -245,7 +249,7 @@ class World:
         other.steps, other._fast_dof = self.steps, self._fast_dof
         other.switched, other.torque_limits, other.step_damping = list(self.switched), self.torque_limits, self.step_damping
         other.tetrahedra = self.tetrahedra
-        other.grips, other.held, other.grip_limits = self.grips, set(self.held), self.grip_limits
+        other.grips, other.held, other.outside, other.grip_limits = self.grips, self.held, self.outside, self.grip_limits
         other.model = copy.copy(self.model)
         other.data = mujoco.MjData(other.model)
         mujoco.mj_copyData(other.data, other.model, self.data)

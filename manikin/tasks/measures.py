@@ -21,11 +21,9 @@ Array = NDArray[np.float64]
 
 
 @kernel
-def _turns(value: Array, goal: Array) -> Array:
-    """Rotation vectors (3 n,) in world axes that turn quaternions value (4 n,) into goal, the short way."""
-    n = value.shape[0] // 4
-    out = np.empty(3 * n)
-    for i in range(n):
+def _turns(value: Array, goal: Array, out: Array) -> None:
+    """Rotation vectors `out` (3 n,) in world axes that turn quaternions value (4 n,) into goal, the short way."""
+    for i in range(value.shape[0] // 4):
         gw, gx, gy, gz = goal[4 * i], goal[4 * i + 1], goal[4 * i + 2], goal[4 * i + 3]
         vw, vx, vy, vz = value[4 * i], -value[4 * i + 1], -value[4 * i + 2], -value[4 * i + 3]
         w = gw * vw - gx * vx - gy * vy - gz * vz
@@ -36,35 +34,37 @@ def _turns(value: Array, goal: Array) -> Array:
         sine = np.sqrt(x * x + y * y + z * z)
         scale = sign * (2.0 * np.arctan2(sine, sign * w) / sine if sine > 1e-12 else 2.0)
         out[3 * i], out[3 * i + 1], out[3 * i + 2] = scale * x, scale * y, scale * z
-    return out
 
 
 @kernel
-def _gaze(value: Array, goal: Array, soften: float) -> Array:
+def _gaze(value: Array, goal: Array, soften: float, out: Array) -> None:
     """As _angles_across, towards a point seen from value[9:12], drawn aside to the direction value[12:15]."""
-    way = goal[:3] - value[9:12]
+    way = np.empty(3)
+    for k in range(3):
+        way[k] = goal[k] - value[9 + k]
     length = max(np.sqrt(way[0] ** 2 + way[1] ** 2 + way[2] ** 2), 1e-9)
-    return _angles_across(value, (1.0 - soften) / length * way + soften * value[12:15])
+    for k in range(3):
+        way[k] = (1.0 - soften) / length * way[k] + soften * value[12 + k]
+    _angles_across(value, way, out)
 
 
 @kernel
-def _angles_across(value: Array, goal: Array) -> Array:
-    """Turn (2,) [rad] about the two tangents in value[3:9] that brings the direction value[:3] onto `goal`."""
-    out = np.zeros(2)
+def _angles_across(value: Array, goal: Array, out: Array) -> None:
+    """Turn `out` (2,) [rad] about the two tangents in value[3:9] that brings the direction value[:3] onto `goal`."""
+    out[0], out[1] = 0.0, 0.0
     length = np.sqrt(goal[0] ** 2 + goal[1] ** 2 + goal[2] ** 2)
     if length < 1e-9:
-        return out
+        return
     x, y, z = goal[0] / length, goal[1] / length, goal[2] / length
     cx, cy, cz = value[1] * z - value[2] * y, value[2] * x - value[0] * z, value[0] * y - value[1] * x
     sine, cosine = np.sqrt(cx * cx + cy * cy + cz * cz), value[0] * x + value[1] * y + value[2] * z
     if sine < 1e-9:
         # facing away exactly: any side will do
         out[0] = 0.0 if cosine > 0 else np.pi
-        return out
+        return
     scale = np.arctan2(sine, cosine) / sine
     for k in range(2):
         out[k] = scale * (value[3 + 3 * k] * cx + value[4 + 3 * k] * cy + value[5 + 3 * k] * cz)
-    return out
 
 
 class Reading(NamedTuple):
@@ -194,7 +194,9 @@ class Orientation(Probed):
         return tuple(Probe(TURN, int(b)) for b in self.bodies)
 
     def error(self, value: Array, goal: Array) -> Array:
-        return _turns(value, goal)
+        out = np.empty(3 * len(self.bodies))
+        _turns(value, goal, out)
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +220,9 @@ class Direction(Probed):
         return (Probe(AXIS, self.body, (*self.axis, *self.tangents.ravel())),)
 
     def error(self, value: Array, goal: Array) -> Array:
-        return _angles_across(value, goal)
+        out = np.empty(2)
+        _angles_across(value, goal, out)
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +244,9 @@ class Look(Probed):
         return (Probe(GAZE, axis.body, (*axis.numbers, *self.ahead), self.carrier),)
 
     def error(self, value: Array, goal: Array) -> Array:
-        return _gaze(value, goal, self.soften)
+        out = np.empty(2)
+        _gaze(value, goal, self.soften, out)
+        return out
 
 
 @dataclass(frozen=True, eq=False)

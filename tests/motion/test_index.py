@@ -7,7 +7,7 @@ from manikin.bench import long_clip, standing_world
 from manikin.characters.human import human
 from manikin.clips.clip import load_clip
 from manikin.motion.keyframes import posture_of
-from manikin.motion.nearest import LONG, NearestPose, PoseIndex, _distances, _features, nearest_pose, with_rates
+from manikin.motion.nearest import LONG, NearestPose, PoseIndex, _distances, _features, by_axes, nearest_pose, with_rates
 from manikin.physics.world import World
 from manikin.spatial import quat_from_axis_angle, quat_multiply
 
@@ -47,7 +47,7 @@ def test_the_index_finds_the_nearest_frame_exactly(searched: tuple[World, Neares
 
 def test_the_index_blends_the_same_frames(searched: tuple[World, NearestPose]) -> None:
     world, source = searched
-    whole = NearestPose(source.bodies, source.weights, source.length, source.markers, source.motions)
+    whole = NearestPose(source.bodies, source.weights, source.length, source.frames, source.motions)
     rng = np.random.default_rng(7)
     for _ in range(20):
         pose_at_random(world, rng, 0.1)
@@ -78,7 +78,7 @@ def test_features_never_overstate_the_distance() -> None:
         for m in (one, two):
             m[:, :2] -= (np.repeat(weights, 3) @ m[:, :2]) / (3 * weights.sum())
         apart = np.linalg.norm(_features(one, weights) - _features(two, weights))
-        assert apart <= _distances(one[None], np.zeros(1, np.int64), two, weights)[0] + 1e-12
+        assert apart <= _distances(by_axes(one[None]), np.zeros(1, np.int64), two, weights)[0] + 1e-12
 
 
 def test_the_best_turn_is_the_best() -> None:
@@ -89,7 +89,7 @@ def test_the_best_turn_is_the_best() -> None:
     w = np.repeat(weights, 3)[:, None]
     for m in (one, two):
         m[:, :2] -= (w * m[:, :2]).sum(axis=0) / w.sum()
-    found = _distances(one[None], np.zeros(1, np.int64), two, weights)[0]
+    found = _distances(by_axes(one[None]), np.zeros(1, np.int64), two, weights)[0]
     tried = []
     for angle in np.linspace(0, 2 * np.pi, 2000):
         c, s = np.cos(angle), np.sin(angle)
@@ -105,7 +105,7 @@ def test_short_clips_need_no_index() -> None:
     source = nearest_pose(clip, world, "", character.bodies, character.joints, character.joints, 1.75)
     assert source.index is None
     rng = np.random.default_rng(11)
-    index = PoseIndex(source.markers, source.weights)
+    index = PoseIndex(source.frames, source.weights)
     for _ in range(20):
         pose_at_random(world, rng, 0.2)
         frame, distance = index.nearest(source.markers_of(world))
