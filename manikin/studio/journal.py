@@ -10,6 +10,7 @@ import time
 import zlib
 from array import array
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -102,7 +103,9 @@ class Journal(Recorder):
             self.offsets.append(self._end)
             self.frame_steps.append(step)
             self.times.append(at)
-            content = np.concatenate([[at, step], qpos, qvel, force.ravel(), np.ravel(tasks)]).tobytes()
+            numbers = array("d", chain((at, step), *tasks)).tobytes()
+            # sixty a second: joined as they are, the rows of the tasks last
+            content = b"".join((numbers[:16], qpos.tobytes(), qvel.tobytes(), force.tobytes(), numbers[16:]))
         elif kind == "key":
             content = np.concatenate([[row[0]], row[1]]).tobytes()
         elif kind in _TABLES:

@@ -25,7 +25,7 @@ from manikin.studio.why import Explainer
 
 T = TypeVar("T")
 # steps come in groups of so many seconds: fewer, and waking up costs more than it brings
-TICK = 0.005
+TICK = 0.007
 # physics that is later than this [s] gives up the lost time
 LATE = 0.1
 _POINTER = (m.Drag, m.Grab, m.Release, m.Assist)

@@ -13,7 +13,7 @@ from manikin.studio.telling import handles_of, input_message, markers_of, model_
 from manikin.studio.why import vec
 
 # how often, in real seconds, listeners are told
-FRAME, STATUS, INPUT, WHY = 1 / 60, 1 / 12, 1 / 30, 1 / 5
+FRAME, STATUS, INPUT, WHY = 1 / 60, 1 / 8, 1 / 20, 1 / 5
 
 
 class Teller(Stage):
