@@ -7,6 +7,7 @@ among equals. Where the inequalities contradict each other they give way by the 
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import daqp
@@ -53,29 +54,35 @@ def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array,
     x, N = np.zeros(n), np.eye(n)
     if first is not None and len(first.A):
         x, N = _exact(first)
+    done = 0
     if levels:
-        starts = np.cumsum([0, *(len(level.b) for level in levels)])
-        A, b = np.concatenate([level.A for level in levels]), np.concatenate([level.b for level in levels])
-        easy, found = _unlimited(A, b, starts, bounds.C, bounds.low, bounds.high, R, r, x, N)
-        if easy:
-            return Answer(found, np.zeros(len(bounds.C)))
-    x, low, high, slack = _feasible(bounds, x, N)
-    for level in levels:
+        ends = tuple(accumulate((len(level.b) for level in levels), initial=0))
+        A, b = (levels[0] if len(levels) == 1 else (np.concatenate(parts) for parts in zip(*levels)))
+        done, x, N = _unlimited(A, b, np.array(ends), *bounds[:3], R, r, x, N)
+        if done == len(levels):
+            return Answer(x, np.zeros(len(bounds.C)))
+    low, high, slack = bounds.low, bounds.high, np.zeros(len(bounds.C))
+    for k, level in enumerate(levels[done:] or (Level(np.zeros((0, n)), np.zeros(0)),), done):
         if N.shape[1] == 0:
             break
-        x = x + N @ _nearest(level, bounds.C, low, high, R, r, x, N)
-        N = N @ _null_space(level.A @ N)
-    if N.shape[1] and not levels:
-        x = x + N @ _nearest(Level(np.zeros((0, n)), np.zeros(0)), bounds.C, low, high, R, r, x, N)
+        step = _nearest(level, bounds.C, low, high, R, r, x, N, k > 0)
+        if step is None:
+            # it is not known yet whether anything keeps the bounds: nothing does, or the solver did not find it
+            x, low, high, slack = _feasible(bounds, x, N)
+            step = _nearest(level, bounds.C, low, high, R, r, x, N, True)
+        if step is not None:
+            x = x + N @ step
+        if k + 1 < len(levels):
+            N = _null_space(level.A, N)
     return Answer(x, slack)
 
 
 @kernel
 def _unlimited(
     A: Array, b: Array, starts: NDArray[np.int64], C: Array, low: Array, high: Array, R: Array, r: Array, x: Array, N: Array
-) -> tuple[bool, Array]:  # fmt: skip
-    """All levels without their bounds: the answer, as long as every level keeps them. The usual case, and a quick one."""
-    x = x.copy()
+) -> tuple[int, Array, Array]:  # fmt: skip
+    """Levels without their bounds, as long as each keeps them: how many did, the answer up to there, and the freedom that
+    is left. All of them is the usual case, and a quick one."""
     for k in range(starts.shape[0] - 1):
         if N.shape[1] == 0:
             break
@@ -83,18 +90,15 @@ def _unlimited(
         AN, RN = np.dot(rows, N), np.dot(R, N)
         H = np.dot(AN.T, AN) + np.dot(RN.T, RN)
         f = np.dot(AN.T, want - np.dot(rows, x)) - np.dot(RN.T, np.dot(R, x) + r)
-        x += np.dot(N, np.linalg.solve(H, f))
-        reached = np.dot(C, x)
+        then = x + np.dot(N, np.linalg.solve(H, f))
+        reached = np.dot(C, then)
         for i in range(C.shape[0]):
             if reached[i] > high[i] + EXACT or reached[i] < low[i] - EXACT:
-                return False, x
+                return k, x, N
+        x = then
         if k + 2 < starts.shape[0]:
-            _, s, Vt = np.linalg.svd(AN, True)
-            rank = 0
-            for value in s:
-                rank += value > USED * max(s[0], 1e-300)
-            N = np.dot(N, np.ascontiguousarray(Vt[rank:].T))
-    return True, x
+            N = _null_space(rows, N)
+    return starts.shape[0] - 1, x, N
 
 
 def _exact(level: Level) -> tuple[Array, Array]:
@@ -105,30 +109,51 @@ def _exact(level: Level) -> tuple[Array, Array]:
     return x, np.ascontiguousarray(Vt[rank:].T)
 
 
-def _null_space(A: Array) -> Array:
-    """A basis (n, k) of what A does not see."""
-    _, s, Vt = np.linalg.svd(A)
-    rank = int((s > USED * max(float(s.max(initial=0.0)), 1e-300)).sum())
-    return np.ascontiguousarray(Vt[rank:].T)
+@kernel
+def _null_space(A: Array, N: Array) -> Array:
+    """A basis (n, k) of what of N the rows A do not see."""
+    if A.shape[0] == 0:
+        return N
+    _, s, Vt = np.linalg.svd(np.dot(A, N), True)
+    rank = 0
+    for value in s:
+        rank += value > USED * max(s[0], 1e-300)
+    return np.dot(N, np.ascontiguousarray(Vt[rank:].T))
 
 
-def _nearest(level: Level, C: Array, low: Array, high: Array, R: Array, r: Array, x: Array, N: Array) -> Array:
-    """The step y of this level inside N."""
-    AN, RN = level.A @ N, R @ N
-    H = AN.T @ AN + RN.T @ RN
-    f = AN.T @ (level.A @ x - level.b) + RN.T @ (R @ x + r)
-    y: Array = np.asarray(np.linalg.solve(H, -f))
-    if not len(C):
+def _nearest(
+    level: Level, C: Array, low: Array, high: Array, R: Array, r: Array, x: Array, N: Array, kept: bool
+) -> Array | None:  # fmt: skip
+    """The step y of this level inside N; None when none was found. kept: whether x keeps the bounds already."""
+    k, m = N.shape[1], len(C)
+    H, f, CN, least, most, y = np.empty((k, k)), np.empty(k), np.empty((m, k)), np.empty(m), np.empty(m), np.empty(k)
+    if _pose(level.A, level.b, C, low, high, R, r, x, N, kept, H, f, CN, least, most, y):
         return y
-    CN, now = C @ N, C @ x
-    # standing still is allowed, whatever rounding says
-    least, most = np.minimum(low - now, 0.0), np.maximum(high - now, 0.0)
-    moved = CN @ y
-    if (moved >= least - EXACT).all() and (moved <= most + EXACT).all():
-        return y
-    found, _, flag, _ = daqp.solve(H, f, CN, most, least, np.zeros(len(C), np.int32), primal_tol=EXACT)
-    # a solver that gives up must not move anything: standing still keeps all bounds
-    return np.asarray(found) if flag in _OPTIMAL else np.zeros_like(y)
+    found, _, flag, _ = daqp.solve(H, f, CN, most, least, np.zeros(m, np.int32), primal_tol=EXACT)
+    return np.asarray(found) if flag in _OPTIMAL else None
+
+
+@kernel
+def _pose(
+    A: Array, b: Array, C: Array, low: Array, high: Array, R: Array, r: Array, x: Array, N: Array, kept: bool,
+    H: Array, f: Array, CN: Array, least: Array, most: Array, y: Array,
+) -> bool:  # fmt: skip
+    """Pose the problem of one level: min 1/2 y^T H y + f^T y with least <= CN y <= most. y is its answer without the
+    bounds; whether they keep it as it is."""
+    AN, RN = np.dot(A, N), np.dot(R, N)
+    H[:] = np.dot(AN.T, AN) + np.dot(RN.T, RN)
+    f[:] = np.dot(AN.T, np.dot(A, x) - b) + np.dot(RN.T, np.dot(R, x) + r)
+    y[:] = np.linalg.solve(H, -f)
+    CN[:] = np.dot(C, N)
+    now, moved = np.dot(C, x), np.dot(CN, y)
+    free = True
+    for i in range(C.shape[0]):
+        least[i], most[i] = low[i] - now[i], high[i] - now[i]
+        if kept:
+            # standing still is allowed, whatever rounding says
+            least[i], most[i] = min(least[i], 0.0), max(most[i], 0.0)
+        free &= least[i] - EXACT <= moved[i] <= most[i] + EXACT
+    return free
 
 
 def _feasible(bounds: Bounds, x: Array, N: Array) -> tuple[Array, Array, Array, Array]:

@@ -118,7 +118,7 @@ class Dynamics:
         """Values, rates, Jacobian rows and biases of all probes of a survey."""
         out = survey.results(len(self.qvel))
         take(  # type: ignore[call-arg]
-            survey.items, survey.numbers, *survey.masses(), self.load,
+            survey.items, survey.numbers, *survey.masses(), self.load, self.qpos, self.qvel,
             self.xpos, self.xmat, self.xquat, self._xipos, self._parent, self._dof_body, *self.moving, *out,
         )  # fmt: skip
         return out

@@ -1,6 +1,6 @@
 """Survey: many quantities of a moving body measured in one compiled call.
 
-A probe is one of them: a point, an orientation, a direction, a gaze or a centre of mass. Jacobians and bias accelerations
+A probe is one of them: a point, an orientation, a direction, a gaze, a centre of mass or a joint. Jacobians and bias accelerations
 come from MuJoCo's own motion axes (cdof, cdof_dot); each probe gives value, rate, Jacobian rows and bias with
 rate = jacobian @ qvel and d(rate)/dt = jacobian @ qacc + bias.
 """
@@ -17,10 +17,10 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-POINT, TURN, AXIS, GAZE, CENTRE = range(5)
+POINT, TURN, AXIS, GAZE, CENTRE, HINGE = range(6)
 # numbers that a probe's value has; a centre of mass has one per axis
-_VALUES = {POINT: 3, TURN: 4, AXIS: 9, GAZE: 15}
-_ROWS = {POINT: 3, TURN: 3, AXIS: 2, GAZE: 2}
+_VALUES = {POINT: 3, TURN: 4, AXIS: 9, GAZE: 15, HINGE: 1}
+_ROWS = {POINT: 3, TURN: 3, AXIS: 2, GAZE: 2, HINGE: 1}
 _NUMBERS = 12
 
 
@@ -34,6 +34,7 @@ class Probe(NamedTuple):
     GAZE   as AXIS, numbers also = straight ahead (3) in the frame of the body `carrier`; value: also the body's place
            and straight ahead in world axes
     CENTRE axes of the mean of body centres weighted by masses[0] + load x masses[1] (nbody,) [kg]
+    HINGE  body = place of its angle in qpos, carrier = its DOF; value: the angle [rad]
     """
 
     kind: int
@@ -216,7 +217,7 @@ def _centre_rows(
 
 @kernel
 def take(
-    items: Longs, numbers: Array, own: Array, carried: Array, load: Array,
+    items: Longs, numbers: Array, own: Array, carried: Array, load: Array, qpos: Array, qvel: Array,
     xpos: Array, xmat: Array, xquat: Array, xipos: Array, parent: Ints, dof_body: Ints, com: Array, root: Ints,
     last_dof: Longs, dof_parent: Ints, cdof: Array, cvel: Array, cacc: Array,
     value: Array, rate: Array, jac: Array, bias: Array,
@@ -227,6 +228,10 @@ def take(
     point, rate6, bias6, jac6 = np.empty(3), np.empty(6), np.empty(6), np.empty((6, n))
     for i in range(items.shape[0]):
         kind, b, v, r = items[i, 0], items[i, 1], items[i, 2], items[i, 3]
+        if kind == HINGE:
+            d = items[i, 4]
+            value[v], rate[r], jac[r, d] = qpos[b], qvel[d], 1.0
+            continue
         if kind == CENTRE:
             _centre_rows(
                 own[items[i, 4]], carried[items[i, 4]], load, xipos, parent, dof_body, com, root, cdof, cvel, cacc,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from manikin.compiled import kernel
 from manikin.physics.dynamics import Dynamics
-from manikin.physics.survey import AXIS, CENTRE, GAZE, POINT, TURN, Probe, Survey
+from manikin.physics.survey import AXIS, CENTRE, GAZE, HINGE, POINT, TURN, Probe, Survey
 
 Array = NDArray[np.float64]
 
@@ -304,7 +304,7 @@ class Spin:
 
 
 @dataclass(frozen=True, eq=False)
-class Posture:
+class Posture(Probed):
     """Angles [rad] of hinge joints; one row each."""
 
     qpos: NDArray[np.int64]
@@ -312,16 +312,8 @@ class Posture:
     block: int = 1
     straight: ClassVar[bool] = True
 
-    @property
-    def size(self) -> int:
-        """Rows."""
-        return len(self.dofs)
-
-    def evaluate(self, dynamics: Dynamics) -> Measured:
-        k = len(self.dofs)
-        jacobian = np.zeros((k, dynamics.nv))
-        jacobian[np.arange(k), self.dofs] = 1.0
-        return Measured(*self.angles(dynamics), jacobian, np.zeros(k))
+    def probes(self) -> tuple[Probe, ...]:
+        return tuple(Probe(HINGE, int(place), carrier=int(dof)) for place, dof in zip(self.qpos, self.dofs))
 
     def angles(self, dynamics: Dynamics) -> tuple[Array, Array]:
         """Value and rate alone."""
