@@ -57,7 +57,7 @@ def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array,
     done = 0
     if levels:
         ends = tuple(accumulate((len(level.b) for level in levels), initial=0))
-        A, b = (levels[0] if len(levels) == 1 else (np.concatenate(parts) for parts in zip(*levels)))
+        A, b = levels[0] if len(levels) == 1 else (np.concatenate(parts) for parts in zip(*levels))
         done, x, N = _unlimited(A, b, np.array(ends), *bounds[:3], R, r, x, N)
         if done == len(levels):
             return Answer(x, np.zeros(len(bounds.C)))

@@ -113,7 +113,7 @@ def _key_poses(here: Here, measure: Measure, rows: tuple[tuple[float, ...], ...]
     """A spline through poses; the first is the one in which its step begins."""
     if not isinstance(measure, Posture):
         raise here.wrong(f"{key}.spline", "is for measure 'posture'")
-    joints = measure.size
+    joints = len(measure.dofs)
     if not rows:
         raise here.wrong(f"{key}.spline", "needs one or more rows [time, angles...]")
     for number, row in enumerate(rows):

@@ -208,8 +208,8 @@ class PinBoard:
     def _follow(self, message: Follow) -> None:
         measure = self.posture()
         times = [0.0, *(row[0] for row in message.keys if row)]
-        if any(len(row) != measure.size + 1 for row in message.keys):
-            raise InputError(f"follow.keys: each needs [time, {measure.size} angles]")
+        if any(len(row) != len(measure.dofs) + 1 for row in message.keys):
+            raise InputError(f"follow.keys: each needs [time, {len(measure.dofs)} angles]")
         if any(b - a < LEAST_SPAN for a, b in pairwise(times)):
             raise InputError("follow.keys: times must increase, and begin after 0")
         self.keys, self.pending = message.keys, bool(message.keys)
