@@ -1,7 +1,7 @@
 """Survey: many quantities of a moving body measured in one compiled call.
 
-A probe is one of them: a point, an orientation, a direction, a gaze, a centre of mass or a joint. Jacobians and bias accelerations
-come from MuJoCo's own motion axes (cdof, cdof_dot); each probe gives value, rate, Jacobian rows and bias with
+A probe is one of them: a point, an orientation, a direction, a gaze, a centre of mass or a joint. Jacobians and bias
+accelerations come from MuJoCo's own motion axes (cdof, cdof_dot); each probe gives value, rate, Jacobian rows and bias with
 rate = jacobian @ qvel and d(rate)/dt = jacobian @ qacc + bias.
 """
 
