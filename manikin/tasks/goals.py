@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import BSpline, make_interp_spline
 
+from manikin.compiled import kernel
 from manikin.physics.world import World
 
 Array = NDArray[np.float64]
@@ -260,17 +261,31 @@ class Path:
     start: float
 
     def at(self, world: World, moving: bool = True) -> Aim:
-        t = world.time - self.start
-        if t <= self.times[0] or t >= self.times[-1]:
-            return Aim(self.keys[0 if t <= self.times[0] else -1])
-        i = int(np.searchsorted(self.times, t, side="right")) - 1
-        span = self.times[i + 1] - self.times[i]
-        return hermite(self.keys[i], self._slope(i), self.keys[i + 1], self._slope(i + 1), span, t - self.times[i])
+        out = np.empty((3, self.keys.shape[1]))
+        _along(self.times, self.keys, world.time - self.start, out)
+        return Aim(out[0], out[1], out[2]) if moving else Aim(out[0])
 
-    def _slope(self, i: int) -> Array:
-        if i in (0, len(self.times) - 1):
-            return np.zeros_like(self.keys[0])
-        return (self.keys[i + 1] - self.keys[i - 1]) / (self.times[i + 1] - self.times[i - 1])
+
+@kernel
+def _along(times: Array, keys: Array, t: float, out: Array) -> None:
+    """Value, rate and acceleration `out` (3, k) of a Path at time t."""
+    n = times.shape[0]
+    for j in range(out.shape[1]):
+        out[0, j], out[1, j], out[2, j] = keys[0 if t <= times[0] else n - 1, j], 0.0, 0.0
+    if t <= times[0] or t >= times[n - 1]:
+        return
+    i = np.searchsorted(times, t, side="right") - 1
+    span = times[i + 1] - times[i]
+    s = (t - times[i]) / span
+    for j in range(out.shape[1]):
+        # slopes at both ends, times the span
+        m0 = span * (keys[i + 1, j] - keys[i - 1, j]) / (times[i + 1] - times[i - 1]) if i > 0 else 0.0
+        m1 = span * (keys[i + 2, j] - keys[i, j]) / (times[i + 2] - times[i]) if i + 2 < n else 0.0
+        way = keys[i + 1, j] - keys[i, j]
+        c2, c3 = 3 * way - 2 * m0 - m1, m0 + m1 - 2 * way
+        out[0, j] = keys[i, j] + s * (m0 + s * (c2 + s * c3))
+        out[1, j] = (m0 + s * (2 * c2 + 3 * s * c3)) / span
+        out[2, j] = (2 * c2 + 6 * s * c3) / span**2
 
 
 @dataclass(frozen=True)
