@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin.compiled import kernel
 from manikin.controllers.brakes import limit_rows
 from manikin.linear.hierarchy import Bounds, Level, solve_hierarchy
 from manikin.physics.skeleton import Answer, Skeleton
@@ -24,6 +25,8 @@ Formulation = Literal["acceleration", "velocity", "torque"]
 
 # a bound that gives way by more than this has been contradicted [rad/s^2, or its like]
 MOVED = 1e-3
+# with the least torque, joints that nothing else asks for slow down within this time [s]
+REST = 0.05
 # a bone bears weight while the ground gives it at least this share of the character's
 BEARS = 0.2
 
@@ -43,7 +46,8 @@ class Decision(NamedTuple):
 class Direct:
     """skeletons: the characters. All settings may be changed while it runs.
 
-    formulation: what is kept small among equal solutions: acceleration (moves on), velocity (comes to rest, Eq. 15), torque.
+    formulation: what is kept small among equal solutions: acceleration (moves on), velocity (comes to rest, Eq. 15), torque
+    (and what moves for nothing).
     damping: how much it counts against the tasks; the square root of the document's alpha (Eq. 12).
     contact_joints: whether a bone that stands is tied to the ground while control is computed (section 5.4).
     unilateral: while a bone bears weight the pressure under it stays inside the hull of its contact points, so that it does not
@@ -65,15 +69,12 @@ class Direct:
         ctrl, ramp = np.zeros(world.model.nu), np.zeros(world.model.nu)
         active = [t for t in tasks if t.active]
         self.last = self.decide(world, active, dt)
-        for skeleton, decision in zip(self.skeletons, self.last):
-            speed, step = world.data.qvel[skeleton.active], world.timestep * decision.acceleration
-            servo = skeleton.servo
-            driven = servo > 0
-            ctrl[skeleton.actuators[~driven]] = decision.torque[~driven]
-            target = speed[driven] + step[driven] + decision.torque[driven] / servo[driven]
-            ctrl[skeleton.actuators[driven]], ramp[skeleton.actuators[driven]] = target, step[driven]
-        reports = {t.name: TaskReport(t.error) for t in active}
-        return Control(ctrl, None, lambda: reports, ramp)
+        for s, decision in zip(self.skeletons, self.last):
+            _drive(
+                decision.acceleration, decision.torque, world.data.qvel, s.active, s.actuators, s.servo, world.timestep,
+                ctrl, ramp,
+            )  # fmt: skip
+        return Control(ctrl, None, lambda: {t.name: TaskReport(t.error) for t in active}, ramp)
 
     def decide(self, world: World, tasks: Sequence[Task], dt: float) -> list[Decision]:
         """Accelerations and torques of every character's joints."""
@@ -87,8 +88,8 @@ class Direct:
         felt: Array | None, dt: float,
     ) -> Decision:  # fmt: skip
         answer = skeleton.answer(world, skeleton.stand(world) if self.contact_joints else None, felt)
-        jacobian = rows[:, skeleton.dofs]
-        A, b = jacobian @ answer.T, wanted - jacobian @ answer.t0
+        A, b = np.empty((len(wanted), len(skeleton.active))), np.empty(len(wanted))
+        _on_joints(rows, wanted, skeleton.dofs, answer.T, answer.t0, A, b)
         bounds = self._bounds(world, skeleton, answer, dt)
         R, r = self._prefer(world, skeleton, answer, dt)
         first = Level(*skeleton.closing(world)) if len(skeleton.loops) else None
@@ -99,7 +100,7 @@ class Direct:
             flat, missed = solve_hierarchy(levels, pressed, *prefer, first)
             if not missed.any():
                 bounds, x, slack = pressed, flat, missed
-        self.contradictions += bool((slack[bounds.stiff >= 1.0] > MOVED).any())
+        self.contradictions += bool(slack.any() and (slack[bounds.stiff >= 1.0] > MOVED).any())
         return Decision(x, answer.D @ x + answer.torque0, bounds, slack, answer)
 
     def _prefer(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> tuple[Array, Array]:
@@ -110,14 +111,48 @@ class Direct:
         if self.formulation == "velocity":
             # Eq. 15 with its sign set right: the velocity after the coming update is qvel + dt u
             return np.eye(n), world.data.qvel[skeleton.active] / dt
+        # torque alone lets light joints whip about, and in the end costs more (Hollerbach & Suh 1987): they also come to rest
         scale = max(float(np.trace(answer.D)) / n, 1e-9)
-        return answer.D / scale, answer.torque0 / scale
+        speed = world.data.qvel[skeleton.active]
+        return np.concatenate([answer.D / scale, np.eye(n)]), np.concatenate([answer.torque0 / scale, speed / REST])
 
     def _bounds(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> Bounds:
         """Eq. 9 and Eq. 10 as rows, and joints whose flesh is squeezed."""
         q, v = world.data.qpos[skeleton.address], world.data.qvel[skeleton.active]
         limits, flesh = (skeleton.low, skeleton.high, skeleton.torque), skeleton.squeeze
         return Bounds(*limit_rows(q, v, *limits, answer.D, answer.torque0, flesh.rest, flesh.ratios(world.data), dt))
+
+
+@kernel
+def _on_joints(
+    rows: Array, wanted: Array, dofs: NDArray[np.int64], T: Array, t0: Array, A: Array, b: Array
+) -> None:  # fmt: skip
+    """Rows on the accelerations of all DOFs become rows A u = b on those of the active joints (Eq. 3, 7, 8)."""
+    for r in range(rows.shape[0]):
+        A[r] = 0.0
+        b[r] = wanted[r]
+        for i in range(dofs.shape[0]):
+            x = rows[r, dofs[i]]
+            if x != 0.0:
+                b[r] -= x * t0[i]
+                for j in range(A.shape[1]):
+                    A[r, j] += x * T[i, j]
+
+
+@kernel
+def _drive(
+    acceleration: Array, torque: Array, qvel: Array, active: NDArray[np.int64], actuators: NDArray[np.int64], servo: Array,
+    timestep: float, ctrl: Array, ramp: Array,
+) -> None:  # fmt: skip
+    """What the actuators are told: motors their torque; servos the speed after the coming step, and what their gain makes of
+    the torque, and by how much that goes on in each step."""
+    for j in range(active.shape[0]):
+        a = actuators[j]
+        if servo[j] > 0:
+            ramp[a] = timestep * acceleration[j]
+            ctrl[a] = qvel[active[j]] + ramp[a] + torque[j] / servo[j]
+        else:
+            ctrl[a] = torque[j]
 
 
 def _levels(tasks: Sequence[Task], places: tuple[slice, ...], A: Array, b: Array) -> list[Level]:

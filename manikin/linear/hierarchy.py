@@ -65,11 +65,12 @@ def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array,
     for k, level in enumerate(levels[done:] or (Level(np.zeros((0, n)), np.zeros(0)),), done):
         if N.shape[1] == 0:
             break
-        step = _nearest(level, bounds.C, low, high, R, r, x, N, k > 0)
+        # of the first of them it is known already that without its bounds it breaks them
+        step = _nearest(level, bounds.C, low, high, R, r, x, N, k > 0, not levels or k > done)
         if step is None:
             # it is not known yet whether anything keeps the bounds: nothing does, or the solver did not find it
             x, low, high, slack = _feasible(bounds, x, N)
-            step = _nearest(level, bounds.C, low, high, R, r, x, N, True)
+            step = _nearest(level, bounds.C, low, high, R, r, x, N, True, True)
         if step is not None:
             x = x + N @ step
         if k + 1 < len(levels):
@@ -122,12 +123,13 @@ def _null_space(A: Array, N: Array) -> Array:
 
 
 def _nearest(
-    level: Level, C: Array, low: Array, high: Array, R: Array, r: Array, x: Array, N: Array, kept: bool
+    level: Level, C: Array, low: Array, high: Array, R: Array, r: Array, x: Array, N: Array, kept: bool, free: bool
 ) -> Array | None:  # fmt: skip
-    """The step y of this level inside N; None when none was found. kept: whether x keeps the bounds already."""
+    """The step y of this level inside N; None when none was found. kept: whether x keeps the bounds already; free: whether the
+    step without bounds may do."""
     k, m = N.shape[1], len(C)
     H, f, CN, least, most, y = np.empty((k, k)), np.empty(k), np.empty((m, k)), np.empty(m), np.empty(m), np.empty(k)
-    if _pose(level.A, level.b, C, low, high, R, r, x, N, kept, H, f, CN, least, most, y):
+    if _pose(level.A, level.b, C, low, high, R, r, x, N, kept, free, H, f, CN, least, most, y):
         return y
     found, _, flag, _ = daqp.solve(H, f, CN, most, least, np.zeros(m, np.int32), primal_tol=EXACT)
     return np.asarray(found) if flag in _OPTIMAL else None
@@ -136,17 +138,18 @@ def _nearest(
 @kernel
 def _pose(
     A: Array, b: Array, C: Array, low: Array, high: Array, R: Array, r: Array, x: Array, N: Array, kept: bool,
-    H: Array, f: Array, CN: Array, least: Array, most: Array, y: Array,
+    free: bool, H: Array, f: Array, CN: Array, least: Array, most: Array, y: Array,
 ) -> bool:  # fmt: skip
-    """Pose the problem of one level: min 1/2 y^T H y + f^T y with least <= CN y <= most. y is its answer without the
-    bounds; whether they keep it as it is."""
+    """Pose the problem of one level: min 1/2 y^T H y + f^T y with least <= CN y <= most. free: y becomes its answer without
+    the bounds; whether they keep it as it is."""
     AN, RN = np.dot(A, N), np.dot(R, N)
     H[:] = np.dot(AN.T, AN) + np.dot(RN.T, RN)
     f[:] = np.dot(AN.T, np.dot(A, x) - b) + np.dot(RN.T, np.dot(R, x) + r)
-    y[:] = np.linalg.solve(H, -f)
     CN[:] = np.dot(C, N)
-    now, moved = np.dot(C, x), np.dot(CN, y)
-    free = True
+    now, moved = np.dot(C, x), np.zeros(C.shape[0])
+    if free:
+        y[:] = np.linalg.solve(H, -f)
+        moved = np.dot(CN, y)
     for i in range(C.shape[0]):
         least[i], most[i] = low[i] - now[i], high[i] - now[i]
         if kept:

@@ -123,8 +123,7 @@ class Skeleton:
 
     def inertia(self, world: World) -> Array:
         """The skeleton's block (n, n) of the inertia."""
-        model = world.model
-        return _block(world.data.M, model.M_rowadr, model.M_rownnz, model.M_colind, self._place, self.dofs)
+        return _block(world.data.M, *world.dynamics().sparsity, self._place, self.dofs)
 
     def answer(self, world: World, stand: Stand | None, felt: Array | None = None) -> Answer:
         """The affine maps at the present state. felt (nv,): generalised forces from outside that control knows of."""
