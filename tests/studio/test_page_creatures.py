@@ -9,7 +9,7 @@ import pytest
 from creatures import lamp, starfish
 from desk import IN_A_BROWSER, Desk, sit_down
 
-from manikin.scenes.scene import Scene
+from manikin.scenes.scene import Scene, load_scene
 from manikin.studio.server import Running, Studio
 from manikin.studio.takes import TakeFolder
 
@@ -88,5 +88,18 @@ def test_the_surface_of_a_starfish_moves_with_its_arm(sit: Any) -> None:
         arm = np.isin(owner, [names.index("arm_1"), names.index("tip_1")])
         assert (moved - before)[arm][:, 2].mean() > 0.01
         assert np.isfinite(moved).all()
+        desk.release()
+        assert desk.errors == []
+
+
+def test_what_is_pointed_at_through_glass_is_meant(sit: Any) -> None:
+    with sit(load_scene("starfish_escape")) as desk:
+        ready(desk, "starfish_escape")
+        # an arm lies under the lid: the press takes it, and not the case before it
+        desk.press(*desk.spot("arm_1"))
+        # held, it is told of when time goes on
+        desk.page.keyboard.press("Space")
+        desk.until("studio.state.input?.held")
+        assert desk("studio.state.input.target") == "arm_1"
         desk.release()
         assert desk.errors == []

@@ -73,7 +73,8 @@ export class Figure {
     for (const node of found) root.attach(node);
     root.traverse((node) => {
       if (!(node instanceof Mesh)) return;
-      node.castShadow = node.receiveShadow = true;
+      // glass lets light through
+      node.castShadow = node.receiveShadow = !isGlass(node);
       node.frustumCulled = false;
     });
     meshes.forEach((info, number) => root.add(softMesh(info, number)));
@@ -145,17 +146,22 @@ export class Figure {
     return out.compose(toView(this.poses, place, 7 * body), toViewQuat(this.poses, turn, 7 * body + 3), ONE);
   }
 
-  /** What a ray meets first in the present pose, and the body that it belongs to. */
+  /** What a ray meets first in the present pose, and the body that it belongs to. Whoever points through glass means what is
+   * behind it, if anything is. */
   pick(ray: Raycaster): Hit | undefined {
     this.root.traverse((node) => {
       // the skin has moved since its bounds were computed last
       if (node instanceof SkinnedMesh) node.computeBoundingSphere();
     });
+    let glass: Hit | undefined;
     for (const hit of ray.intersectObject(this.root, true)) {
       const body = this.bodyOf(hit);
-      if (body !== undefined) return { body, point: hit.point.clone(), distance: hit.distance };
+      if (body === undefined) continue;
+      const found = { body, point: hit.point.clone(), distance: hit.distance };
+      if (isGlass(hit.object)) glass ??= found;
+      else return glass && this.bodies[body]?.part_of === "world" ? glass : found;
     }
-    return undefined;
+    return glass;
   }
 
   private bodyOf(hit: Intersection): number | undefined {
@@ -218,4 +224,10 @@ function dominantBone(mesh: SkinnedMesh, corners: number[]): number {
   let best = 0;
   for (const [joint, sum] of sums) if (sum > (sums.get(best) ?? 0)) best = joint;
   return best;
+}
+
+/** Whether one sees through a thing. */
+function isGlass(node: Object3D): boolean {
+  const material = (node as Mesh).material;
+  return !!material && ![material].flat().some((m) => !m.transparent);
 }
