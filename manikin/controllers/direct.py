@@ -91,7 +91,7 @@ class Direct:
         A, b = jacobian @ answer.T, wanted - jacobian @ answer.t0
         bounds = self._bounds(world, skeleton, answer, dt)
         R, r = self._prefer(world, skeleton, answer, dt)
-        first = Level(*skeleton.closing(world)) if len(skeleton.loops) else None
+        first = Level(answer.closed, answer.closed0) if len(answer.closed) else None
         levels, prefer = _levels(tasks, sizes, A, b), (self.damping * R, self.damping * r)
         x, slack = solve_hierarchy(levels, bounds, *prefer, first)
         if self.unilateral and _tips(answer, x, weight := skeleton.weight):
