@@ -87,6 +87,9 @@ class Skeleton:
     servo: Array  # gain [N m s] of the velocity servos; 0 where the actuator is a motor
     bone_of: Ints  # (nbody,) the bone that a body belongs to, a node of flesh to the nearest one; -1 for others
     loops: tuple[Joined, ...]
+    ties: Array  # (t, na) sums of joint angles that have limits of their own, such as where a loop is cut
+    tie_low: Array  # [rad]
+    tie_high: Array
     weight: float  # [N] of bones and flesh
     squeeze: Squeeze
 
@@ -292,6 +295,7 @@ def find_skeleton(
         servo=-model.actuator_biasprm[actuators, 2],
         bone_of=bone_of,
         loops=_find_loops(model, {world.body(b) for b in bodies}),
+        **_find_ties(model, numbers),
         weight=float(model.body_mass[bone_of >= 0].sum() * np.linalg.norm(model.opt.gravity)),
         squeeze=find_squeeze(model, world.tetrahedra, bone_of, numbers),
     )
@@ -309,3 +313,18 @@ def _find_loops(model: mujoco.MjModel, bones: set[int]) -> tuple[Joined, ...]:
         if {one, two} <= bones:
             out.append(Joined((one, two), points))
     return tuple(out)
+
+
+def _find_ties(model: mujoco.MjModel, joints: Ints) -> dict[str, Array]:
+    """Fixed tendons with limits over these joints alone."""
+    place = {int(j): k for k, j in enumerate(joints)}
+    rows, limits = [], []
+    for t in np.flatnonzero(model.tendon_limited):
+        wraps = slice(model.tendon_adr[t], model.tendon_adr[t] + model.tendon_num[t])
+        if (model.wrap_type[wraps] == mujoco.mjtWrap.mjWRAP_JOINT).all() and set(model.wrap_objid[wraps]) <= set(place):
+            rows.append(np.zeros(len(joints)))
+            for j, coefficient in zip(model.wrap_objid[wraps], model.wrap_prm[wraps]):
+                rows[-1][place[int(j)]] = coefficient
+            limits.append(model.tendon_range[t])
+    ranges = np.array(limits).reshape(-1, 2)
+    return {"ties": np.array(rows).reshape(-1, len(joints)), "tie_low": ranges[:, 0].copy(), "tie_high": ranges[:, 1].copy()}
