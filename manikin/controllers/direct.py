@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from manikin.controllers.brakes import limit_rows, parabola
+from manikin.controllers.brakes import limit_rows, tie_rows
 from manikin.linear.hierarchy import Bounds, Level, solve_hierarchy
 from manikin.physics.skeleton import Answer, Skeleton
 from manikin.physics.world import Control, TaskReport, World
@@ -117,13 +117,10 @@ class Direct:
         """Eq. 9 and Eq. 10 as rows, and joints whose flesh is squeezed."""
         q, v = world.data.qpos[skeleton.address], world.data.qvel[skeleton.active]
         limits, flesh = (skeleton.low, skeleton.high, skeleton.torque), skeleton.squeeze
-        own = Bounds(*limit_rows(q, v, *limits, answer.D, answer.torque0, flesh.rest, flesh.ratios(world.data), dt))
-        if not len(skeleton.ties):
-            return own
-        ties = skeleton.ties
-        least, most = parabola(ties @ q, ties @ v, skeleton.tie_low, skeleton.tie_high, dt)
-        size = np.linalg.norm(ties, axis=1)
-        return _both(own, Bounds(ties / size[:, None], least / size, most / size, np.ones(len(ties))))
+        rows = limit_rows(q, v, *limits, answer.D, answer.torque0, flesh.rest, flesh.ratios(world.data), dt)
+        if len(skeleton.ties):
+            rows = tie_rows(*rows, skeleton.ties, q, v, skeleton.tie_low, skeleton.tie_high, dt)
+        return Bounds(*rows)
 
 
 def _levels(tasks: Sequence[Task], sizes: tuple[int, ...], A: Array, b: Array) -> list[Level]:
@@ -153,12 +150,10 @@ def _pressed(bounds: Bounds, answer: Answer, weight: float) -> Bounds:
     low = -answer.press0
     low[0] += BEARS * weight
     scale = np.maximum(np.linalg.norm(answer.P, axis=1), 1e-9)
-    more = Bounds(answer.P / scale[:, None], low / scale, np.full(len(low), np.inf), np.ones(len(low)))
-    return _both(bounds, more)
-
-
-def _both(one: Bounds, two: Bounds) -> Bounds:
-    return Bounds(*(np.concatenate(parts) for parts in zip(one, two)))
+    return Bounds(
+        np.concatenate([bounds.C, answer.P / scale[:, None]]), np.concatenate([bounds.low, low / scale]),
+        np.concatenate([bounds.high, np.full(len(low), np.inf)]), np.concatenate([bounds.stiff, np.ones(len(low))]),
+    )  # fmt: skip
 
 
 def _felt(world: World) -> Array:

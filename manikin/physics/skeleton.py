@@ -67,7 +67,7 @@ class Stand(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """A closed loop: two bones, and the points (3,) [m] in their frames that stay together."""
+    """A closed loop: two bones, and the points (1, 3) [m] in their frames that stay together."""
 
     bones: tuple[int, int]
     points: tuple[Array, Array]
@@ -165,15 +165,13 @@ class Skeleton:
         if not self.loops:
             return np.zeros((0, na)), np.zeros(0)
         dynamics = world.dynamics()
-        rows, wanted = [], []
+        found = []
         for bones, points in self.loops:
-            (j1, a1), (j2, a2) = (dynamics.points(b, dynamics.on_body(b, p[None])[None]) for b, p in zip(bones, points))
-            rows.append((j1 - j2)[:, self.active])
-            wanted.append(a2 - a1)
-        every, right = np.concatenate(rows), np.concatenate(wanted)
-        size = np.linalg.norm(every, axis=1)
-        told = size > FLAT * size.max()
-        return every[told], right[told]
+            one, two = (dynamics.points(b, dynamics.on_body(b, p)[None]) for b, p in zip(bones, points))
+            found.append(_opening(*one, *two, self.active))
+        if len(found) == 1:
+            return found[0]
+        return np.concatenate([rows for rows, _ in found]), np.concatenate([right for _, right in found])
 
 
 @kernel
@@ -231,6 +229,24 @@ def _answer(
         D -= np.dot(held, D)
         torque0 -= np.dot(held, torque0)
     return T, t0, D, torque0, P, press0
+
+
+@kernel
+def _opening(jac1: Array, bias1: Array, jac2: Array, bias2: Array, active: Ints) -> tuple[Array, Array]:
+    """Eq. 14 for two points that stay together: rows (k, na) on the joints that move them apart, and right-hand side (k,)."""
+    count, na = bias1.shape[0], active.shape[0]
+    rows, right, size = np.empty((count, na)), np.empty(count), np.zeros(count)
+    for i in range(count):
+        right[i] = bias2[i] - bias1[i]
+        for j in range(na):
+            rows[i, j] = jac1[i, active[j]] - jac2[i, active[j]]
+            size[i] = max(size[i], abs(rows[i, j]))
+    told, least = 0, FLAT * size.max()
+    for i in range(count):
+        if size[i] > least:
+            rows[told], right[told] = rows[i], right[i]
+            told += 1
+    return rows[:told], right[:told]
 
 
 @kernel
@@ -306,9 +322,9 @@ def _find_loops(model: mujoco.MjModel, bones: set[int]) -> tuple[Joined, ...]:
     out = []
     for e in np.flatnonzero(model.eq_type == mujoco.mjtEq.mjEQ_CONNECT):
         one, two = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
-        points = (model.eq_data[e, :3].copy(), model.eq_data[e, 3:6].copy())
+        points = (model.eq_data[e, None, :3].copy(), model.eq_data[e, None, 3:6].copy())
         if model.eq_objtype[e] == mujoco.mjtObj.mjOBJ_SITE:
-            points = (model.site_pos[one].copy(), model.site_pos[two].copy())
+            points = (model.site_pos[None, one].copy(), model.site_pos[None, two].copy())
             one, two = int(model.site_bodyid[one]), int(model.site_bodyid[two])
         if {one, two} <= bones:
             out.append(Joined((one, two), points))

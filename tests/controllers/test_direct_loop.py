@@ -71,7 +71,7 @@ def test_the_ring_is_known_to_be_closed():
     (loop,) = controller(run).skeletons[0].loops
     assert loop.bones == (run.world.body("ring_7"), run.world.body("ring_0"))
     dynamics = run.world.dynamics()
-    one, two = (dynamics.on_body(b, p[None]) for b, p in zip(loop.bones, loop.points))
+    one, two = (dynamics.on_body(b, p) for b, p in zip(loop.bones, loop.points))
     np.testing.assert_allclose(one, two, atol=1e-9)
     np.testing.assert_allclose(one, run.world.data.site_xpos[run.world.site("loop_end")], atol=1e-12)
 
