@@ -9,6 +9,7 @@ from manikin.loop import Run
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import parse_text
 from manikin.tasks.goals import Fixed
+from manikin.tasks.measures import Points
 
 DONUT = """
 name = "test"
@@ -122,3 +123,29 @@ def test_torques_are_the_least_that_move_the_ring_so():
         world.data.qfrc_applied[skeleton.active] = torque + answer.closed.T @ extra
         world.forward()
         np.testing.assert_allclose(world.data.qacc[skeleton.active], u, atol=0.02 * np.abs(u).max())
+
+
+def test_the_joint_at_which_the_ring_is_cut_keeps_its_limits():
+    """It has no angle of its own: the other seven together, the other way."""
+    run = donut()
+    skeleton, world = controller(run).skeletons[0], run.world
+    assert skeleton.ties.tolist() == [[-1.0] * 7]
+    assert skeleton.tie_low == skeleton.low[0]
+    assert skeleton.tie_high == skeleton.high[0]
+    run.advance(40)
+    # the bone at the cut is pulled into the ring
+    task = run.tasks[0]
+    task.measure = Points(np.array([world.body("ring_0")]), np.zeros((1, 3)))
+    drag(run, (0.1, 0.0, 0.5))
+    reached = beyond = 0.0
+    for _ in range(160):
+        run.advance(1)
+        bend = float((skeleton.ties @ world.data.qpos[skeleton.address])[0])
+        decision = controller(run).last[0]
+        share = decision.bounds.C @ decision.acceleration
+        assert (share <= decision.bounds.high + decision.slack + 1e-6).all()
+        assert (share >= decision.bounds.low - decision.slack - 1e-6).all()
+        reached = max(reached, abs(bend))
+        beyond = max(beyond, bend - float(skeleton.tie_high[0]), float(skeleton.tie_low[0]) - bend)
+    assert reached > 0.8 * skeleton.tie_high[0]
+    assert beyond < 2e-3
