@@ -40,6 +40,7 @@ class Character:
     flesh: "Flesh | None" = None  # its soft body
     nodes: tuple[ET.Element, ...] = ()  # bodies of the free nodes of the flesh
     deformable: tuple[ET.Element, ...] = ()  # <flex> and <skin>
+    tendons: tuple[ET.Element, ...] = ()  # limits on sums of joint angles
 
 
 REFERENCE_HEIGHT = 1.75

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 RADIUS = 0.001
 # Contact: stiffness and damping, by mass, that stop a fall from 0.3 m within the 5 mm that the fine surface may sink in.
 _TOUCH = {"solref": "-40000 -500", "solimp": "0.99 0.999 0.001 0.5 2"}
-_CLOSED = {"solref": "0.005 1", "solimp": "0.99 0.999 0.001 0.5 2"}
+_CLOSED = {"solref": "0.005 1", "solimp": "0.9999 0.9999 0.001 0.5 2"}
 
 
 def soft(
@@ -41,9 +41,10 @@ def soft(
         mesh_asset(f"{prefix}{plan.model}_{k}", mesh.vertices - _of(plan, bone).start, mesh.normals, mesh.faces)
         for k, (bone, _, mesh) in enumerate(plan.details)
     ]
-    closed = []
+    closed, ties = [], []
     if plan.loop is not None:
         first, second = plan.loop
+        ties = [_cut_joint(plan, prefix, list(joints))]
         child(
             bodies[first],
             "site",
@@ -75,7 +76,19 @@ def soft(
         flesh=flesh,
         nodes=tuple(nodes),
         deformable=(flex, *skins),
+        tendons=tuple(ties),
     )
+
+
+def _cut_joint(plan: Plan, prefix: str, joints: list[str]) -> ET.Element:
+    """The joint at which a planar loop is cut bends by as much as all others together, the other way, and has their range."""
+    hinge = next(h for b in plan.bones for h in b.hinges)
+    out = element(
+        "fixed", name=f"{prefix}{plan.bones[0].name}_{hinge.motion}", limited=True, range=np.deg2rad([hinge.low, hinge.high])
+    )
+    for name in joints:
+        child(out, "joint", joint=name, coef=-1)
+    return out
 
 
 def _of(plan: Plan, name: str) -> Bone:
@@ -159,7 +172,18 @@ def _moved_inertia(plan: Plan, flesh: Flesh) -> tuple[Array, Array, NDArray[np.i
 
 
 def _about(inertia: tuple[Array, Array, NDArray[np.int64]], plan: Plan, bone: int, axis: Array) -> float:
-    """What a joint turns [kg m^2]: the reduced inertia of the two halves of the character on its sides."""
+    """What a joint turns [kg m^2]: the reduced inertia of the two halves of the character on its sides.
+
+    A closed loop has no end, wherever it is cut: its joints are all alike, and get the mean.
+    """
+    if plan.loop is None:
+        return _on_both_sides(inertia, plan, bone, axis)
+    hinged = [k for k, b in enumerate(plan.bones) if b.hinges]
+    return float(np.mean([_on_both_sides(inertia, plan, k, axis) for k in hinged]))
+
+
+def _on_both_sides(inertia: tuple[Array, Array, NDArray[np.int64]], plan: Plan, bone: int, axis: Array) -> float:
+    """The reduced inertia [kg m^2] about a bone's start of what lies beyond it and of all the rest."""
     points, mass, owner = inertia
     number = {b.name: k for k, b in enumerate(plan.bones)}
     outer = {bone}

@@ -94,3 +94,18 @@ def limit_rows(
             C[m, j], below[m], above[m], stiff[m] = 1.0, ease - room, ease + room, FLESH_STIFF
             m += 1
     return C[:m], below[:m], above[:m], stiff[:m]
+
+
+@kernel
+def tie_rows(
+    C: Array, below: Array, above: Array, stiff: Array, ties: Array, q: Array, v: Array, low: Array, high: Array, dt: float
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """The rows of `limit_rows`, and Eq. 9 for sums of joint angles (t, n): the joint at which a loop is cut."""
+    m, n, t = C.shape[0], C.shape[1], ties.shape[0]
+    rows, least, most, hard = np.empty((m + t, n)), np.empty(m + t), np.empty(m + t), np.ones(m + t)
+    rows[:m], least[:m], most[:m], hard[:m] = C, below, above, stiff
+    down, up = parabola(np.dot(ties, q), np.dot(ties, v), low, high, dt)
+    for i in range(t):
+        size = np.sqrt(np.dot(ties[i], ties[i]))
+        rows[m + i], least[m + i], most[m + i] = ties[i] / size, down[i] / size, up[i] / size
+    return rows, least, most, hard

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.compiled import kernel
-from manikin.controllers.brakes import limit_rows
+from manikin.controllers.brakes import limit_rows, tie_rows
 from manikin.linear.hierarchy import Bounds, Level, solve_hierarchy
 from manikin.physics.skeleton import Answer, Skeleton
 from manikin.physics.world import Control, TaskReport, World
@@ -92,7 +92,7 @@ class Direct:
         _on_joints(rows, wanted, skeleton.dofs, answer.T, answer.t0, A, b)
         bounds = self._bounds(world, skeleton, answer, dt)
         R, r = self._prefer(world, skeleton, answer, dt)
-        first = Level(*skeleton.closing(world)) if len(skeleton.loops) else None
+        first = Level(answer.closed, answer.closed0) if len(answer.closed) else None
         levels, prefer = _levels(tasks, places, A, b), (self.damping * R, self.damping * r)
         x, slack = solve_hierarchy(levels, bounds, *prefer, first)
         if self.unilateral and _tips(answer, x, weight := skeleton.weight):
@@ -120,7 +120,10 @@ class Direct:
         """Eq. 9 and Eq. 10 as rows, and joints whose flesh is squeezed."""
         q, v = world.data.qpos[skeleton.address], world.data.qvel[skeleton.active]
         limits, flesh = (skeleton.low, skeleton.high, skeleton.torque), skeleton.squeeze
-        return Bounds(*limit_rows(q, v, *limits, answer.D, answer.torque0, flesh.rest, flesh.ratios(world.data), dt))
+        rows = limit_rows(q, v, *limits, answer.D, answer.torque0, flesh.rest, flesh.ratios(world.data), dt)
+        if len(skeleton.ties):
+            rows = tie_rows(*rows, skeleton.ties, q, v, skeleton.tie_low, skeleton.tie_high, dt)
+        return Bounds(*rows)
 
 
 @kernel

@@ -53,7 +53,7 @@ def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array,
     n = R.shape[1]
     x, N = np.zeros(n), np.eye(n)
     if first is not None and len(first.A):
-        x, N = _exact(first)
+        x, N = _exact(first.A, first.b)
     done = 0
     if levels:
         ends = tuple(accumulate((len(level.b) for level in levels), initial=0))
@@ -102,11 +102,20 @@ def _unlimited(
     return starts.shape[0] - 1, x, N
 
 
-def _exact(level: Level) -> tuple[Array, Array]:
+@kernel
+def _exact(A: Array, b: Array) -> tuple[Array, Array]:
     """The shortest x with A x = b, and a basis (n, k) of what leaves A x as it is."""
-    U, s, Vt = np.linalg.svd(level.A)
-    rank = int((s > USED * max(float(s[0]), 1e-300)).sum())
-    x: Array = Vt[:rank].T @ ((U[:, :rank].T @ level.b) / s[:rank])
+    U, s, Vt = np.linalg.svd(A, True)
+    rank = 0
+    for value in s:
+        rank += value > USED * max(s[0], 1e-300)
+    x = np.zeros(A.shape[1])
+    for k in range(rank):
+        along = 0.0
+        for i in range(b.shape[0]):
+            along += U[i, k] * b[i]
+        for j in range(x.shape[0]):
+            x[j] += Vt[k, j] * along / s[k]
     return x, np.ascontiguousarray(Vt[rank:].T)
 
 

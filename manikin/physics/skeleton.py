@@ -37,14 +37,15 @@ MOST_POINTS = 8
 STILL = 1e-3
 # motions of a free root
 FREE = 6
-# gain [1/s^2] that pulls a closed loop together, critically damped
-CLOSING = 400.0
+# rows of a loop that are so small [m] by its largest ask nothing: a planar loop cannot open across its plane
+FLAT = 1e-6
 
 
 class Answer(NamedTuple):
     """qacc (n,) = T u + t0 over the skeleton's DOFs, torque (na,) = D u + torque0, press (m,) = P u + press0: what the ground
     gives to the temporary joint, first its upward force [N], then its moments [N m] about the edges of the points' hull,
-    positive while the pressure lies inside. bone: the one that stands, -1 for none.
+    positive while the pressure lies inside. bone: the one that stands, -1 for none. closed (k, na) u = closed0: closed loops
+    stay closed (Eq. 14).
     """
 
     T: Array
@@ -54,6 +55,8 @@ class Answer(NamedTuple):
     P: Array
     press0: Array
     bone: int
+    closed: Array
+    closed0: Array
 
 
 class Stand(NamedTuple):
@@ -61,6 +64,13 @@ class Stand(NamedTuple):
 
     bone: int
     points: Array
+
+
+class Joined(NamedTuple):
+    """A closed loop: two bones, and the points (1, 3) [m] in their frames that stay together."""
+
+    bones: tuple[int, int]
+    points: tuple[Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +86,10 @@ class Skeleton:
     torque: Array  # torque limits [N m]
     servo: Array  # gain [N m s] of the velocity servos; 0 where the actuator is a motor
     bone_of: Ints  # (nbody,) the bone that a body belongs to, a node of flesh to the nearest one; -1 for others
-    loops: Ints  # equalities that close loops
+    loops: tuple[Joined, ...]
+    ties: Array  # (t, na) sums of joint angles that have limits of their own, such as where a loop is cut
+    tie_low: Array  # [rad]
+    tie_high: Array
     weight: float  # [N] of bones and flesh
     squeeze: Squeeze
 
@@ -132,38 +145,41 @@ class Skeleton:
         h = data.qfrc_bias[dofs] - data.qfrc_passive[dofs]
         if felt is not None:
             h -= felt[dofs]
+        closed, closed0 = self._closed(world)
         if stand is None:
-            if not len(self.loops):
-                # contacts that do not bear from below
-                h -= data.qfrc_constraint[dofs]
-            return Answer(*_answer(M, h, nr, np.zeros((0, len(dofs))), np.zeros(0), np.zeros((0, 0))), -1)
+            # contacts that do not bear from below
+            h -= data.qfrc_constraint[dofs]
+            found = _answer(M, h, nr, np.zeros((0, len(dofs))), np.zeros(0), np.zeros((0, 0)), closed)
+            return Answer(*found, -1, closed, closed0)
         lever, bias = world.dynamics().points(stand.bone, stand.points)
         # a planar root cannot feel how pressure is spread across its plane
         edges = pressure_rows(stand.points, nr < FREE)
-        return Answer(*_answer(M, h, nr, np.ascontiguousarray(lever[:, dofs]), -bias, edges), stand.bone)
+        found = _answer(M, h, nr, np.ascontiguousarray(lever[:, dofs]), -bias, edges, closed)
+        return Answer(*found, stand.bone, closed, closed0)
 
-    def closing(self, world: World) -> tuple[Array, Array]:
-        """Rows (k, na) and right-hand side (k,) that keep closed loops closed (Eq. 14), pulled together where they gape."""
-        model, dynamics = world.model, world.dynamics()
-        rows, wanted = [], []
-        for e in self.loops:
-            ends = []
-            for body, offset in ((model.eq_obj1id[e], model.eq_data[e, :3]), (model.eq_obj2id[e], model.eq_data[e, 3:6])):
-                point = dynamics.on_body(int(body), offset[None])
-                ends.append((point, *dynamics.frame(int(body), point)))
-            (p1, j1, v1, a1), (p2, j2, v2, a2) = ends
-            rows.append((j1 - j2)[:3][:, self.active])
-            drift = 2 * np.sqrt(CLOSING) * (v1 - v2)[:3] + CLOSING * (p1 - p2)
-            wanted.append(-(a1 - a2)[:3] - drift)
-        return np.concatenate(rows), np.concatenate(wanted)
+    def _closed(self, world: World) -> tuple[Array, Array]:
+        """Rows (k, na) and right-hand side (k,) of Eq. 14. The gap that is left is not pulled together here: what holds
+        the loop in the world does that."""
+        na = len(self.active)
+        if not self.loops:
+            return np.zeros((0, na)), np.zeros(0)
+        dynamics = world.dynamics()
+        found = []
+        for bones, points in self.loops:
+            one, two = (dynamics.points(b, dynamics.on_body(b, p)[None]) for b, p in zip(bones, points))
+            found.append(_opening(*one, *two, self.active))
+        if len(found) == 1:
+            return found[0]
+        return np.concatenate([rows for rows, _ in found]), np.concatenate([right for _, right in found])
 
 
 @kernel
 def _answer(
-    M: Array, h: Array, nr: int, lever: Array, wanted: Array, edges: Array
+    M: Array, h: Array, nr: int, lever: Array, wanted: Array, edges: Array, closed: Array
 ) -> tuple[Array, Array, Array, Array, Array, Array]:  # fmt: skip
     """All of Answer but the bone. lever (3 k, n), wanted (3 k,): contact points that shall accelerate so, if any.
-    edges (m, 3 k): rows on the forces at those points."""
+    edges (m, 3 k): rows on the forces at those points. closed (c, na): rows that keep loops closed. What holds a loop
+    together may add any torques closed^T f; of those that move the joints alike the least are taken."""
     n = M.shape[0]
     na = n - nr
     Mrr, Mra = np.ascontiguousarray(M[:nr, :nr]), np.ascontiguousarray(M[:nr, nr:])
@@ -206,7 +222,30 @@ def _answer(
         turn = np.ascontiguousarray(lever[:, nr:].T)
         D -= np.dot(turn, per)
         torque0 -= np.dot(turn, fixed)
+    if closed.shape[0] > 0:
+        across = np.ascontiguousarray(closed.T)
+        held = np.dot(across, np.linalg.solve(np.dot(closed, across), closed))
+        D -= np.dot(held, D)
+        torque0 -= np.dot(held, torque0)
     return T, t0, D, torque0, P, press0
+
+
+@kernel
+def _opening(jac1: Array, bias1: Array, jac2: Array, bias2: Array, active: Ints) -> tuple[Array, Array]:
+    """Eq. 14 for two points that stay together: rows (k, na) on the joints that move them apart, and right-hand side (k,)."""
+    count, na = bias1.shape[0], active.shape[0]
+    rows, right, size = np.empty((count, na)), np.empty(count), np.zeros(count)
+    for i in range(count):
+        right[i] = bias2[i] - bias1[i]
+        for j in range(na):
+            rows[i, j] = jac1[i, active[j]] - jac2[i, active[j]]
+            size[i] = max(size[i], abs(rows[i, j]))
+    told, least = 0, FLAT * size.max()
+    for i in range(count):
+        if size[i] > least:
+            rows[told], right[told] = rows[i], right[i]
+            told += 1
+    return rows[:told], right[:told]
 
 
 @kernel
@@ -259,11 +298,6 @@ def find_skeleton(
         bone_of[world.body(name)] = world.body(name)
     for node, bone in nodes.items():
         bone_of[world.body(node)] = world.body(bone)
-    mine = {world.body(b) for b in bodies}
-    loops = [
-        e for e in range(model.neq)
-        if model.eq_type[e] == mujoco.mjtEq.mjEQ_CONNECT and {int(model.eq_obj1id[e]), int(model.eq_obj2id[e])} <= mine
-    ]  # fmt: skip
     forced = model.actuator_forcelimited[actuators].astype(bool)
     return Skeleton(
         root=np.array(root, np.int64),
@@ -275,7 +309,37 @@ def find_skeleton(
         torque=np.where(forced, model.actuator_forcerange[actuators, 1], np.inf),
         servo=-model.actuator_biasprm[actuators, 2],
         bone_of=bone_of,
-        loops=np.array(loops, np.int64),
+        loops=_find_loops(model, {world.body(b) for b in bodies}),
+        **_find_ties(model, numbers),
         weight=float(model.body_mass[bone_of >= 0].sum() * np.linalg.norm(model.opt.gravity)),
         squeeze=find_squeeze(model, world.tetrahedra, bone_of, numbers),
     )
+
+
+def _find_loops(model: mujoco.MjModel, bones: set[int]) -> tuple[Joined, ...]:
+    """What holds two of these bones together at a point: `<connect>` between sites or between bodies."""
+    out = []
+    for e in np.flatnonzero(model.eq_type == mujoco.mjtEq.mjEQ_CONNECT):
+        one, two = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+        points = (model.eq_data[e, None, :3].copy(), model.eq_data[e, None, 3:6].copy())
+        if model.eq_objtype[e] == mujoco.mjtObj.mjOBJ_SITE:
+            points = (model.site_pos[None, one].copy(), model.site_pos[None, two].copy())
+            one, two = int(model.site_bodyid[one]), int(model.site_bodyid[two])
+        if {one, two} <= bones:
+            out.append(Joined((one, two), points))
+    return tuple(out)
+
+
+def _find_ties(model: mujoco.MjModel, joints: Ints) -> dict[str, Array]:
+    """Fixed tendons with limits over these joints alone."""
+    place = {int(j): k for k, j in enumerate(joints)}
+    rows, limits = [], []
+    for t in np.flatnonzero(model.tendon_limited):
+        wraps = slice(model.tendon_adr[t], model.tendon_adr[t] + model.tendon_num[t])
+        if (model.wrap_type[wraps] == mujoco.mjtWrap.mjWRAP_JOINT).all() and set(model.wrap_objid[wraps]) <= set(place):
+            rows.append(np.zeros(len(joints)))
+            for j, coefficient in zip(model.wrap_objid[wraps], model.wrap_prm[wraps]):
+                rows[-1][place[int(j)]] = coefficient
+            limits.append(model.tendon_range[t])
+    ranges = np.array(limits).reshape(-1, 2)
+    return {"ties": np.array(rows).reshape(-1, len(joints)), "tie_low": ranges[:, 0].copy(), "tie_high": ranges[:, 1].copy()}

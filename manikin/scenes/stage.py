@@ -89,6 +89,9 @@ def stage(
         contacts.extend(character.contacts)
     if len(contacts):
         root.append(contacts)
+    tendons = [tendon for character in characters for tendon in character.tendons]
+    if tendons:
+        child(root, "tendon").extend(tendons)
     actuators = child(root, "actuator")
     equalities = child(root, "equality")
     for character in characters:

@@ -41,7 +41,7 @@ class Doll:
             Wish(turn, data.xquat[self._root].copy(), FIRM), Wish(place, data.xpos[self._root].copy(), FIRM),
         ]  # fmt: skip
         self._posture = Posture(self.skeleton.address, self.skeleton.active)
-        self._ends = [(np.array([int(a)]), p, int(b), q) for a, p, b, q in _loops(world.model, bones)]
+        self._ends = [(np.array([a]), p, b, q[0]) for (a, b), (p, q) in self.skeleton.loops]
         # nodes of flesh, their bones, and where they lie in them
         self._flesh = [
             (node, bone, data.xmat[bone].reshape(3, 3).T @ (data.xpos[node] - data.xpos[bone]))
@@ -81,19 +81,3 @@ class Doll:
     def angles(self) -> tuple[float, ...]:
         """Of all active joints [deg]."""
         return tuple(np.rad2deg(self.world.data.qpos[self._posture.qpos]).tolist())
-
-
-def _loops(model: mujoco.MjModel, bones: list[int]) -> list[tuple[int, Array, int, Array]]:
-    """Points of bones that are tied to each other: (body, point (1, 3), other body, point (3,)), in their frames."""
-    out = []
-    for e in range(model.neq):
-        if model.eq_type[e] != mujoco.mjtEq.mjEQ_CONNECT:
-            continue
-        ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
-        points = [model.eq_data[e, :3], model.eq_data[e, 3:6]]
-        if model.eq_objtype[e] == mujoco.mjtObj.mjOBJ_SITE:
-            points = [model.site_pos[s] for s in ends]
-            ends = [int(model.site_bodyid[s]) for s in ends]
-        if set(ends) <= set(bones):
-            out.append((ends[0], points[0].copy()[None], ends[1], points[1].copy()))
-    return out
