@@ -37,6 +37,9 @@ def brake(gap: float, v: float, dt: float) -> float:
     keep = (most - v) / dt
     if v > 0:
         out = -(v * v) / (2 * inside + BETA) if gap < max(MARGIN, AHEAD * v) else np.inf
+        # the parabola is for continuous time: an update need not do more than stop the joint and lead it back
+        over = min(gap - 0.5 * v * dt, 0.0)
+        out = max(out, (over / RETURN - v) / dt)
     else:
         out = keep if gap < MARGIN else np.inf
     return min(out, keep) if gap <= 0 else out

@@ -265,14 +265,16 @@ def find_skeleton(
         e for e in range(model.neq)
         if model.eq_type[e] == mujoco.mjtEq.mjEQ_CONNECT and {int(model.eq_obj1id[e]), int(model.eq_obj2id[e])} <= mine
     ]  # fmt: skip
+    # a stop that acts before the end of a joint's range is what control keeps off
+    low, high = model.jnt_range[numbers].T + np.outer([1.0, -1.0], model.jnt_margin[numbers])
     forced = model.actuator_forcelimited[actuators].astype(bool)
     return Skeleton(
         root=np.array(root, np.int64),
         active=model.jnt_dofadr[numbers].astype(np.int64),
         address=model.jnt_qposadr[numbers].astype(np.int64),
         actuators=actuators,
-        low=np.where(limited, model.jnt_range[numbers, 0], -np.inf),
-        high=np.where(limited, model.jnt_range[numbers, 1], np.inf),
+        low=np.where(limited, low, -np.inf),
+        high=np.where(limited, high, np.inf),
         torque=np.where(forced, model.actuator_forcerange[actuators, 1], np.inf),
         servo=-model.actuator_biasprm[actuators, 2],
         bone_of=bone_of,
