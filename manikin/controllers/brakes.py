@@ -37,12 +37,15 @@ def brake(gap: float, v: float, dt: float) -> float:
     keep = (most - v) / dt
     if v > 0:
         out = -(v * v) / (2 * inside + BETA) if gap < max(MARGIN, AHEAD * v) else np.inf
-        # the parabola is for continuous time: an update need not do more than stop the joint and lead it back
-        over = min(gap - 0.5 * v * dt, 0.0)
-        out = max(out, (over / RETURN - v) / dt)
     else:
         out = keep if gap < MARGIN else np.inf
     return min(out, keep) if gap <= 0 else out
+
+
+@kernel
+def settle(gap: float, v: float, dt: float) -> float:
+    """The acceleration that stops a joint within one update and then leads it back, if it comes beyond its limit meanwhile."""
+    return (min(gap - 0.5 * v * dt, 0.0) / RETURN - v) / dt if v > 0 else -np.inf
 
 
 @kernel
@@ -71,6 +74,12 @@ def limit_rows(
     """
     n = q.shape[0]
     least, most = parabola(q, v, low, high, dt)
+    for j in range(n):
+        # at the limit itself the parabola asks for v^2 / beta. The stiff servos in flesh would carry that out at once, for a
+        # whole update, and throw the joint back at a multiple of its speed; those of the lamp take their time.
+        if squeezed[j] < np.inf:
+            most[j] = max(most[j], settle(high[j] - q[j], v[j], dt))
+            least[j] = min(least[j], -settle(q[j] - low[j], -v[j], dt))
     C, below, above, stiff = np.zeros((3 * n, n)), np.empty(3 * n), np.empty(3 * n), np.empty(3 * n)
     m = 0
     for j in range(n):
