@@ -1,4 +1,4 @@
-"""Make the pictures of the soft characters: a strip of moments of each scene. Run: python tools/make_star_pictures.py [scene]"""
+"""Make pictures of soft characters: a strip of moments of each scene. Run: python tools/make_star_pictures.py [scene]"""
 
 import sys
 from dataclasses import replace
