@@ -119,6 +119,7 @@ def perform(still: Run, drag: Drag, seconds: float = SECONDS) -> Outcome:
     task.aim_at(Path(np.array([0.0, duration]), np.array([start, start + way]), world.time))
     own = np.flatnonzero(skeleton.bone_of >= 0)
     limited = np.isfinite(skeleton.torque)
+    low, high = world.model.jnt_range[world.model.dof_jntid[skeleton.active]].T
     smooth = struck = beyond = missed = command = torque = 0.0
     flesh, hit, began, thrown, updates, broke = np.inf, -np.inf, world.time, False, 0, ""
     controller.contradictions = 0
@@ -132,7 +133,7 @@ def perform(still: Run, drag: Drag, seconds: float = SECONDS) -> Outcome:
         if np.linalg.norm(body_forces(world.model, world.data)[own].sum(axis=0)) > HIT * skeleton.weight:
             hit = world.time
         q = world.data.qpos[skeleton.address]
-        over = max(float((q - skeleton.high).max()), float((skeleton.low - q).max()), 0.0)
+        over = max(float((q - high).max()), float((low - q).max()), 0.0)
         # a joint that was thrown over its limit is there because of the impact for as long as it stays
         thrown = over > SMOOTH and (thrown or world.time - hit <= AFTER)
         began = began if over > SMOOTH else world.time

@@ -1,4 +1,4 @@
-"""Make the pictures of starfish and donut: a strip of moments of each scene. Run: python tools/make_star_pictures.py [scene]"""
+"""Make pictures of soft characters: a strip of moments of each scene. Run: python tools/make_star_pictures.py [scene]"""
 
 import sys
 from dataclasses import replace
@@ -14,8 +14,9 @@ from manikin.export.render import Painter, View, view_of
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 # when to look [s], and from where
 STRIPS: dict[str, tuple[tuple[float, ...], View | None]] = {
+    "fish": ((0.3, 0.93, 1.28, 2.4, 3.1, 4.7), View(80.0, -10.0, 1.8, (0.27, 0.0, 0.42))),
     "starfish": ((0.25, 0.335, 0.37, 0.55, 1.1), None),
-    "starfish_escape": ((0.2, 0.7, 0.86, 1.0, 1.2, 2.3), None),
+    "starfish_escape": ((0.2, 0.7, 0.86, 0.95, 1.2, 2.5), View(70.0, -10.0, 2.3, (-0.3, 0.0, 0.24))),
     "donut": ((0.3, 1.4, 2.2, 2.8, 3.4, 4.1), View(75.0, -8.0, 2.4, (0.7, 0.0, 0.22))),
     "donut_seesaw": ((0.1, 1.6, 2.5, 3.1, 4.1), View(62.0, -10.0, 2.6, (0.3, 0.0, 0.2))),
 }
@@ -25,7 +26,7 @@ def strip(name: str) -> Image.Image:
     """Moments of a scene side by side."""
     times, view = STRIPS[name]
     recording = mk.run(mk.load_scene(name)).recording
-    wide = 300 if name.startswith("starfish") else 420
+    wide = 300 if name in ("fish", "starfish", "starfish_escape") else 420
     with Painter(recording, wide, 260, fine=True) as painter:
         look = replace(view_of(recording), distance=1.9 if name == "starfish_escape" else 1.3) if view is None else view
         frames = [painter.draw(int(np.abs(recording.time - t).argmin()), look) for t in times]
@@ -34,5 +35,6 @@ def strip(name: str) -> Image.Image:
 
 if __name__ == "__main__":
     for scene in sys.argv[1:] or STRIPS:
-        strip(scene).save(IMAGES / f"kim2011_{scene}.webp", quality=86, method=6)
-        print(f"wrote {IMAGES}/kim2011_{scene}.webp")
+        name = scene if scene == "fish" else f"kim2011_{scene}"
+        strip(scene).save(IMAGES / f"{name}.webp", quality=86, method=6)
+        print(f"wrote {IMAGES}/{name}.webp")

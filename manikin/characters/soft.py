@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 RADIUS = 0.001
 # Contact: stiffness and damping, by mass, that stop a fall from 0.3 m within the 5 mm that the fine surface may sink in.
 _TOUCH = {"solref": "-40000 -500", "solimp": "0.99 0.999 0.001 0.5 2"}
+# Stops of joints: as stiff as the time step allows, and without a bounce.
+_STOP = {"solreflimit": "0.005 1", "solimplimit": "0.95 0.99 0.001"}
 _CLOSED = {"solref": "0.005 1", "solimp": "0.9999 0.9999 0.001 0.5 2"}
 
 
@@ -118,7 +120,7 @@ def _bones(
             moved = _about(inertia, plan, k, axis)
             child(
                 body, "joint", name=name, type="hinge", axis=axis, range=np.deg2rad([hinge.low, hinge.high]),
-                armature=plan.motor * moved, damping=0.2 * moved,
+                armature=plan.motor * moved, damping=0.2 * moved, margin=plan.stop, **_STOP,
             )  # fmt: skip
             joints[name] = (k, axis, hinge.torque)
         held = flesh.bone == k

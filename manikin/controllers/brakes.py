@@ -43,6 +43,12 @@ def brake(gap: float, v: float, dt: float) -> float:
 
 
 @kernel
+def settle(gap: float, v: float, dt: float) -> float:
+    """The acceleration that stops a joint within one update and then leads it back, if it comes beyond its limit meanwhile."""
+    return (min(gap - 0.5 * v * dt, 0.0) / RETURN - v) / dt if v > 0 else -np.inf
+
+
+@kernel
 def parabola(q: Array, v: Array, low: Array, high: Array, dt: float) -> tuple[Array, Array]:
     """Eq. 9: the least and the greatest acceleration of joints, infinite where nothing is near.
 
@@ -68,6 +74,12 @@ def limit_rows(
     """
     n = q.shape[0]
     least, most = parabola(q, v, low, high, dt)
+    for j in range(n):
+        # at the limit itself the parabola asks for v^2 / beta. The stiff servos in flesh would carry that out at once, for a
+        # whole update, and throw the joint back at a multiple of its speed; those of the lamp take their time.
+        if squeezed[j] < np.inf:
+            most[j] = max(most[j], settle(high[j] - q[j], v[j], dt))
+            least[j] = min(least[j], -settle(q[j] - low[j], -v[j], dt))
     C, below, above, stiff = np.zeros((3 * n, n)), np.empty(3 * n), np.empty(3 * n), np.empty(3 * n)
     m = 0
     for j in range(n):

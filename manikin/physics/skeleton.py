@@ -298,14 +298,16 @@ def find_skeleton(
         bone_of[world.body(name)] = world.body(name)
     for node, bone in nodes.items():
         bone_of[world.body(node)] = world.body(bone)
+    # a stop that acts before the end of a joint's range is what control keeps off
+    low, high = model.jnt_range[numbers].T + np.outer([1.0, -1.0], model.jnt_margin[numbers])
     forced = model.actuator_forcelimited[actuators].astype(bool)
     return Skeleton(
         root=np.array(root, np.int64),
         active=model.jnt_dofadr[numbers].astype(np.int64),
         address=model.jnt_qposadr[numbers].astype(np.int64),
         actuators=actuators,
-        low=np.where(limited, model.jnt_range[numbers, 0], -np.inf),
-        high=np.where(limited, model.jnt_range[numbers, 1], np.inf),
+        low=np.where(limited, low, -np.inf),
+        high=np.where(limited, high, np.inf),
         torque=np.where(forced, model.actuator_forcerange[actuators, 1], np.inf),
         servo=-model.actuator_biasprm[actuators, 2],
         bone_of=bone_of,

@@ -11,6 +11,7 @@ from manikin.characters.creatures import CREATURES
 from manikin.characters.flesh import TIMESTEP
 from manikin.characters.tets import moments
 from manikin.errors import Inverted, SceneError
+from manikin.physics.skeleton import find_skeleton
 from manikin.physics.world import Control, World
 from manikin.scenes.build_world import build_world
 from manikin.scenes.scene import parse_scene
@@ -249,6 +250,31 @@ def test_bent_to_all_its_limits_it_stays_whole(name: str, way: float) -> None:
         squeezed = min(squeezed, character.flesh.volume_ratio(data.flexvert_xpos))
     assert squeezed > 0.1
     assert np.abs(data.qpos[model.jnt_qposadr[joints]] / limit).min() > 0.6
+
+
+@pytest.mark.parametrize("name", ["worm", "fish", "starfish"])
+def test_joints_are_stopped_before_the_end_of_their_range(name: str) -> None:
+    """All motors turn one way, in the air and without flesh: what stops them is the joint itself."""
+    character = made(name, 1.0)
+    model, data = compiled(character)
+    model.opt.gravity[:] = 0.0
+    model.flex_stiffness[:] = 0.0
+    joints = model.actuator_trnid[:, 0]
+    assert (model.jnt_margin[joints] >= 0.01).all()
+    stops = model.jnt_range[joints, 1] - model.jnt_margin[joints]
+    over = []
+    for _ in range(400):
+        data.ctrl[:] = 1.0
+        mujoco.mj_step(model, data)
+        over.append(data.qpos[model.jnt_qposadr[joints]] - stops)
+    # reached, leant on, and the end of the range is never passed
+    assert (np.max(over, axis=0) > -1e-3).all()
+    assert (np.max(over, axis=0) < model.jnt_margin[joints]).all()
+    # control keeps off the same place
+    world = World(stage("t", [character], {}, TIMESTEP))
+    skeleton = find_skeleton(world, character.root_joints, character.joints, character.bodies, {})
+    np.testing.assert_allclose(skeleton.high, stops)
+    np.testing.assert_allclose(skeleton.low, model.jnt_range[joints, 0] + model.jnt_margin[joints])
 
 
 def test_the_donut_s_ring_stays_closed() -> None:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.spatial import Delaunay
 
-from manikin.controllers.brakes import parabola
+from manikin.controllers.brakes import RETURN, limit_rows, parabola
 from manikin.controllers.direct import Direct
 from manikin.loop import Run
 from manikin.physics.pressure import pressure_rows
@@ -210,6 +210,23 @@ def test_parabola_leads_back_from_beyond_and_is_symmetric():
     assert down[1] == pytest.approx(-up[0])
     assert np.isinf(up[2])
     assert np.isinf(down[2])
+
+
+@pytest.mark.parametrize("gap", [-0.02, 0.0, 0.004])
+@pytest.mark.parametrize("v", [3.0, 6.0, 20.0])
+def test_a_joint_in_flesh_that_is_thrown_at_its_limit_is_stopped_and_not_thrown_back(gap, v):
+    """Eq. 9 at the limit itself asks for v^2 / beta: carried out for a whole update, that is a multiple of the speed."""
+    dt, one, free = 0.005, np.ones(1), np.full(1, np.inf)
+    for side in (1.0, -1.0):
+        joint = (np.array([side * (1.0 - gap)]), np.array([side * v]), -one, one, free, np.eye(1), np.zeros(1), np.zeros(1))
+        C, below, above, _ = limit_rows(*joint, np.full(1, 0.9), dt)
+        assert C.tolist() == [[1.0]]
+        after, over = v + dt * float(above[0] if side > 0 else -below[0]), max(0.5 * v * dt - gap, 0.0)
+        # it is led back in RETURN from as far as it comes until it stops, no faster
+        assert -over / RETURN - 1e-9 <= after <= 1e-9
+        # a joint without flesh brakes as printed
+        _, below, above, _ = limit_rows(*joint, free, dt)
+        assert v + dt * float(above[0] if side > 0 else -below[0]) <= after
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -33,26 +33,37 @@ def test_commands_keep_their_bounds_and_nothing_diverges(model: str) -> None:
 
 
 @pytest.mark.slow
-def test_joints_of_the_lamp_stay_within_their_limits() -> None:
-    numbers = summary(outcomes("lamp"))
+@pytest.mark.parametrize("model", ["lamp", "worm", "fish"])
+def test_joints_stay_within_their_limits(model: str) -> None:
+    numbers = summary(outcomes(model))
     assert numbers["overshoot_smooth_rad"] <= SMOOTH
     assert numbers["overshoot_struck_rad"] <= STRUCK
+    assert model == "lamp" or numbers["beyond_limit_s"] <= AFTER
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", CHARACTERS[1:])
-def test_joints_in_flesh_are_hardly_beyond_their_limits(model: str) -> None:
+def test_joints_of_the_starfish_are_hardly_ever_beyond_their_limits() -> None:
+    # a tip that presses on the ground and loses it is thrown at its stop: once or twice in two hundred drags too fast for it
+    seen = outcomes("starfish")
+    assert sum(o.smooth > SMOOTH for o in seen) <= 0.01 * COUNT
+    assert max(o.smooth for o in seen) <= STRUCK
+    assert max(o.struck for o in seen) <= STRUCK
+    assert max(o.beyond for o in seen) <= AFTER
+
+
+@pytest.mark.slow
+def test_joints_of_the_donut_are_hardly_beyond_their_limits() -> None:
     # flesh throws light bones beyond their limits: the document of claims tells how far, here is what must never be passed
-    numbers = summary(outcomes(model))
+    numbers = summary(outcomes("donut"))
     assert max(numbers["overshoot_smooth_rad"], numbers["overshoot_struck_rad"]) <= 6 * STRUCK
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", CHARACTERS[1:])
-def test_flesh_stands_nearly_every_drag_and_says_which_it_did_not(model: str) -> None:
+@pytest.mark.parametrize(("model", "share"), [("worm", 0.01), ("fish", 0.01), ("starfish", 0.01), ("donut", 0.04)])
+def test_flesh_stands_nearly_every_drag_and_says_which_it_did_not(model: str, share: float) -> None:
     seen = outcomes(model)
     broken = [o for o in seen if o.broke]
-    assert len(broken) <= 0.04 * COUNT
+    assert len(broken) <= share * COUNT
     assert all("inside out" in o.broke for o in broken)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from manikin.papers.claims import Lab
-from manikin.papers.kim2011 import star
+from manikin.papers.kim2011 import bodies, star
 from manikin.papers.kim2011.watch import longest_flight
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import load_scene
@@ -27,15 +27,15 @@ def test_the_starfish_clears_20_cm_and_lands_level(lab):
 def test_it_flies_by_gravity_alone(lab):
     found = star.flight(lab)
     assert found.holds, found.numbers
-    watched = star.seen(lab, "starfish")
+    watched = bodies.seen(lab, "starfish")
     flight = longest_flight(watched)
     assert watched.time[flight][-1] - watched.time[flight][0] > 0.3
     # a hand that helped by 2 % of its weight would be noticed, and so would one that turned it
-    pushed = watched.centre + np.outer(watched.time, [0.0, 0.0, 0.02 * star.G])
-    assert not star.judge_flight(replace(watched, centre=pushed)).holds
+    pushed = watched.centre + np.outer(watched.time, [0.0, 0.0, 0.02 * bodies.G])
+    assert not bodies.judge_flight(replace(watched, centre=pushed)).holds
     turned = watched.spin + np.outer(watched.time, [0.1, 0.0, 0.0])
-    assert not star.judge_flight(replace(watched, spin=turned)).holds
-    assert not star.judge_flight(replace(watched, touching=np.ones_like(watched.touching))).holds
+    assert not bodies.judge_flight(replace(watched, spin=turned)).holds
+    assert not bodies.judge_flight(replace(watched, touching=np.ones_like(watched.touching))).holds
 
 
 def test_the_starfish_lifts_the_case_hits_it_and_ends_outside(lab):
@@ -43,7 +43,7 @@ def test_the_starfish_lifts_the_case_hits_it_and_ends_outside(lab):
     assert found.holds, found
     times = list(found.numbers.values())
     assert times == sorted(times)
-    missing = {k: v for k, v in star.began(lab, "starfish_escape").items() if k != "case_hit"}
+    missing = {k: v for k, v in bodies.began(lab, "starfish_escape").items() if k != "case_hit"}
     assert star.judge_escape(missing, True).holds is False
 
 
@@ -66,7 +66,7 @@ def test_the_donut_empties_the_seesaw(lab):
     found = star.empties(lab)
     assert found.holds, found
     recording = lab.take("donut_seesaw").recording
-    watched = star.seen(lab, "donut_seesaw")
+    watched = bodies.seen(lab, "donut_seesaw")
     assert watched.difference == 0
     # frames: what was on the plank ends lower than it began, and beyond its end
     model = build_run(load_scene("donut_seesaw"), record=False).world.model
@@ -77,7 +77,8 @@ def test_the_donut_empties_the_seesaw(lab):
 
 
 def test_flesh_surface_joints_and_root_in_all_four(lab):
-    for found in (star.flesh(lab), star.surface(lab), star.joints(lab), star.internal(lab)):
+    for measure in (bodies.flesh, bodies.surface, bodies.limits, bodies.internal):
+        found = measure(lab, star.SCENES)
         assert found.holds, found
 
 

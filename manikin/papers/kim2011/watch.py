@@ -13,9 +13,6 @@ from manikin.recording import Recording
 
 Array = NDArray[np.float64]
 
-# the surface is looked at in every n-th step; flesh, joints and momentum in all
-EVERY = 2
-
 
 def momentum_shares(model: mujoco.MjModel, data: mujoco.MjData, mine: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Of the bodies `mine` (nbody,): velocity (3,) of their centre of mass, and the share (n, 3) of each in the angular
@@ -31,11 +28,14 @@ def momentum_shares(model: mujoco.MjModel, data: mujoco.MjData, mine: NDArray[np
 
 @dataclass
 class Watched:
-    """One row per step. A step's row tells of the state that it began with."""
+    """One row per step. A step's row tells of the state that it began with, and of joints as it left them."""
 
     difference: float  # of the replay's positions from the recorded ones
     mass: float  # of the character [kg]
+    reach: float  # half its length at the beginning [m]
     time: Array
+    middle: Array  # (T, 3) where the root bone is [m]
+    tilt: Array  # (T,) of its upward axis [deg]
     touching: Array  # whether the character touches anything
     centre: Array  # (T, 3) velocity of its centre of mass [m/s]
     spin: Array  # (T, 3) angular momentum about it [kg m^2/s]
@@ -43,8 +43,8 @@ class Watched:
     root: Array  # (T,) largest force or torque of an actuator on the passive root
     beyond: Array  # (T,) how far a joint is beyond its range [rad]; negative inside
     ratio: Array  # (T,) smallest volume of a tetrahedron by that at rest
-    lowest: Array  # (T // EVERY,) lowest vertex of the fine surface [m]
-    inside: Array  # (T // EVERY,) how deep a vertex of it is in a box of a prop [m]
+    lowest: Array  # (T,) lowest vertex of the fine surface [m]
+    inside: Array  # (T,) how deep a vertex of it is in a box of a prop [m]
     gap: Array  # (T,) of the closed loop [m]; empty where there is none
 
 
@@ -58,13 +58,13 @@ class _Eye:
     flesh: Tetrahedra
     rows: list[tuple[float, ...]] = field(default_factory=list)
     momenta: list[tuple[Array, Array]] = field(default_factory=list)
-    lowest: list[float] = field(default_factory=list)
-    inside: list[float] = field(default_factory=list)
+    middle: list[Array] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
+    reach: float = 0.0
 
     def __post_init__(self) -> None:
         model = self.model
-        root = model.body(self.root).id
+        root = self.bone = model.body(self.root).id
         nodes = set(model.flex_vertbodyid.tolist())
         self.tops = np.array([b for b in range(1, model.nbody) if b == root or (b in nodes and model.body_rootid[b] == b)])
         mine = np.isin(model.body_rootid, self.tops)
@@ -87,17 +87,17 @@ class _Eye:
         low, high = model.jnt_range[self.joints].T
         centre, spin, parts = self._momentum(data)
         self.momenta.append((centre, spin))
+        self.middle.append(data.xpos[self.bone].copy())
+        points = np.concatenate([s.places(data.flexvert_xpos) for s in self.surfaces])
+        self.reach = self.reach or 0.5 * float(np.ptp(points, axis=0).max())
         self.rows.append((
-            data.time - model.opt.timestep, float(self._touches(data)), parts,
-            float(np.abs(data.qfrc_actuator[self.passive]).max()),
-            float(np.maximum(low - q, q - high).max()), self.flesh.least_ratio(data)[0],
+            data.time - model.opt.timestep, float(np.degrees(np.arccos(np.clip(data.xmat[self.bone][8], -1, 1)))),
+            float(self._touches(data)), parts, float(np.abs(data.qfrc_actuator[self.passive]).max()),
+            float(np.maximum(low - q, q - high).max()), self.flesh.least_ratio(data)[0], float(points[:, 2].min()),
+            max([0.0, *(self._depth(data, g, points) for g in self.boxes)]),
         ))  # fmt: skip
         if self.loop:
             self.gaps.append(float(np.linalg.norm(np.subtract(*data.site_xpos[self.loop]))))
-        if step % EVERY == 0:
-            points = np.concatenate([s.places(data.flexvert_xpos) for s in self.surfaces])
-            self.lowest.append(float(points[:, 2].min()))
-            self.inside.append(max([0.0, *(self._depth(data, g, points) for g in self.boxes)]))
 
     def _touches(self, data: mujoco.MjData) -> bool:
         """A contact that bears, between the character and something else."""
@@ -126,11 +126,11 @@ def watch(recording: Recording) -> Watched:
     root = next(iter(recording.meta["characters"]))
     eye = _Eye(model, root, soft_surfaces(model), Tetrahedra.of(model))
     came = replay(recording, eye.look)
-    time, touching, parts, actuation, beyond, ratio = np.array(eye.rows).T
+    time, tilt, touching, parts, actuation, beyond, ratio, lowest, inside = np.array(eye.rows).T
     return Watched(
-        came.difference, float(model.body_mass[eye.mine].sum()), time, touching.astype(bool),
-        np.array([c for c, _ in eye.momenta]), np.array([s for _, s in eye.momenta]),
-        parts, actuation, beyond, ratio, np.array(eye.lowest), np.array(eye.inside), np.array(eye.gaps),
+        came.difference, float(model.body_mass[eye.mine].sum()), eye.reach, time, np.array(eye.middle), tilt,
+        touching.astype(bool), np.array([c for c, _ in eye.momenta]), np.array([s for _, s in eye.momenta]),
+        parts, actuation, beyond, ratio, lowest, inside, np.array(eye.gaps),
     )  # fmt: skip
 
 
