@@ -126,11 +126,14 @@ class Steps:
 
     def _give_up(self, world: World, tasks: Sequence[Task]) -> None:
         spec = self.steps[self.position].spec
-        self.failed = self.failed or why_stuck(world, tasks, self)
-        if spec.otherwise is None:
+        there = next((i for i, s in enumerate(self.steps) if s.spec.name == spec.otherwise), None)
+        # back to an earlier step of the plan: another try, and nothing has failed yet
+        if there is None or there > self.position or self.steps[there].spec.fallback:
+            self.failed = self.failed or why_stuck(world, tasks, self)
+        if there is None:
             self.done = True
-            return
-        self._begin(next(i for i, s in enumerate(self.steps) if s.spec.name == spec.otherwise), world, tasks)
+        else:
+            self._begin(there, world, tasks)
 
     def _begin(self, index: int, world: World, tasks: Sequence[Task]) -> None:
         step = self.steps[index]
