@@ -14,7 +14,7 @@ from manikin.export.render import Painter, View, view_of
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 # when to look [s], and from where
 STRIPS: dict[str, tuple[tuple[float, ...], View | None]] = {
-    "fish": ((0.3, 0.93, 1.28, 2.4, 3.1, 4.7), View(80.0, -10.0, 1.8, (0.27, 0.0, 0.42))),
+    "fish": ((0.3, 0.93, 1.27, 2.4, 2.9, 4.4), View(80.0, -10.0, 1.8, (0.27, 0.0, 0.42))),
     "starfish": ((0.25, 0.335, 0.37, 0.55, 1.1), None),
     "starfish_escape": ((0.2, 0.7, 0.86, 0.95, 1.2, 2.5), View(70.0, -10.0, 2.3, (-0.3, 0.0, 0.24))),
     "donut": ((0.3, 1.4, 2.2, 2.8, 3.4, 4.1), View(75.0, -8.0, 2.4, (0.7, 0.0, 0.22))),

@@ -249,7 +249,7 @@ class StepSpec(Table):
     goals: new goals of tasks (which switches them on). tune: new settings of their laws. grasp: {hand = prop}.
     formulation, contact_joints, compliant: settings of the direct controller from now on.
     timeout: if the NEXT step has not begun after so many seconds, the job has failed and the script jumps to `otherwise`;
-    so it does when a grip breaks and there is one.
+    so it does when a grip breaks and there is one. Back to an earlier step of the plan it is another try, and has not failed.
     """
 
     name: str = Field(min_length=1)

@@ -121,6 +121,23 @@ def test_fallbacks_are_skipped_when_all_goes_well() -> None:
     assert s.script.failed is None
 
 
+def test_back_to_an_earlier_step_is_another_try() -> None:
+    s = stage(
+        {"name": "ready", "when": "start"},
+        {"name": "swing", "when": {"after": 1.0}, "timeout": 2.0, "otherwise": "ready"},
+        {"name": "hit", "when": {"task": "hands", "within": 0.1}, "end": True},
+    )
+    s.at(0.0)
+    assert s.at(1.0) == ["swing"]
+    assert s.at(3.1, error=0.5) == ["ready"]
+    assert s.script.failed is None
+    assert s.at(4.2) == ["swing"]
+    assert s.at(5.0, error=0.05) == ["hit"]
+    assert s.script.finished
+    assert s.script.failed is None
+    assert s.script.began == ["ready", "swing", "ready", "swing", "hit"]
+
+
 def test_a_timeout_jumps_to_the_fallback_and_tells_why() -> None:
     s = heavy()
     s.task.max_force, s.task.at_limit = 400.0, True

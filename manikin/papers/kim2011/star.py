@@ -2,12 +2,14 @@
 
 import tomllib
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from manikin.errors import Inverted
 from manikin.papers.claims import Claim, Finding, Lab
 from manikin.papers.kim2011.bodies import began, judge_flight, seen
+from manikin.recording import Recording
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import parse_text
 from manikin.tasks.goals import Path
@@ -35,13 +37,25 @@ def flight(lab: Lab) -> Finding:
 
 def escapes(lab: Lab) -> Finding:
     """The three things: an arm lifts the edge, a jump hits the case, and in the end it lies beside it."""
-    return judge_escape(began(lab, "starfish_escape"), bool(lab.take("starfish_escape").report["ok"]))
+    take = lab.take("starfish_escape")
+    return judge_escape(began(lab, "starfish_escape"), bool(take.report["ok"]), apart(take.recording, "case", "center"))
 
 
-def judge_escape(times: dict[str, float], ok: bool) -> Finding:
+def apart(recording: Recording, one: str, two: str) -> float:
+    """How far [m] two bodies are from each other along the ground in the last frame."""
+    model = mujoco.MjModel.from_xml_string(recording.mjcf)
+    data = mujoco.MjData(model)
+    data.qpos[:] = recording.qpos[-1]
+    mujoco.mj_kinematics(model, data)
+    return float(np.linalg.norm(data.body(one).xpos[:2] - data.body(two).xpos[:2]))
+
+
+def judge_escape(times: dict[str, float], ok: bool, away: float) -> Finding:
     things = ("edge_lifted_3_cm", "case_hit", "outside")
     done = [thing for thing in things if thing in times]
-    return Finding(len(done), len(done) == 3 and ok, {thing: times.get(thing) for thing in things})
+    numbers = {thing: times.get(thing) for thing in things} | {"away_m": away}
+    # farther from the middle of the case than its wall is
+    return Finding(len(done), len(done) == 3 and ok and away > 0.32, numbers)
 
 
 # --- the donut
