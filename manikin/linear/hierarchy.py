@@ -23,6 +23,7 @@ USED = 1e-7
 # how far an inequality may be missed by rounding, relative to its own row
 EXACT = 1e-9
 _OPTIMAL = (1, 2)
+_NONE = np.zeros(0)
 
 
 class Level(NamedTuple):
@@ -54,52 +55,66 @@ def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array,
     x, N = np.zeros(n), np.eye(n)
     if first is not None and len(first.A):
         x, N = _exact(first.A, first.b)
-    done = 0
-    if levels:
-        ends = tuple(accumulate((len(level.b) for level in levels), initial=0))
-        A, b = levels[0] if len(levels) == 1 else (np.concatenate(parts) for parts in zip(*levels))
-        done, x, N = _unlimited(A, b, np.array(ends), *bounds[:3], R, r, x, N)
-        if done == len(levels):
-            return Answer(x, np.zeros(len(bounds.C)))
-    low, high, slack = bounds.low, bounds.high, np.zeros(len(bounds.C))
-    for k, level in enumerate(levels[done:] or (Level(np.zeros((0, n)), np.zeros(0)),), done):
-        if N.shape[1] == 0:
-            break
-        # of the first of them it is known already that without its bounds it breaks them
-        step = _nearest(level, bounds.C, low, high, R, r, x, N, k > 0, not levels or k > done)
-        if step is None:
-            # it is not known yet whether anything keeps the bounds: nothing does, or the solver did not find it
+    if not levels:
+        levels = (Level(np.zeros((0, n)), np.zeros(0)),)
+    ends = np.array(tuple(accumulate((len(level.b) for level in levels), initial=0)))
+    A, b = levels[0] if len(levels) == 1 else (np.concatenate(parts) for parts in zip(*levels))
+    C, low, high, slack = bounds.C, bounds.low, bounds.high, np.zeros(len(bounds.C))
+    kept, k, step = False, 0, _NONE
+    while True:
+        k, x, N, *limited = _free_levels(A, b, ends, k, step, C, low, high, kept, R, r, x, N)
+        if k == len(levels) or N.shape[1] == 0:
+            return Answer(x, slack)
+        H, f, CN, least, most = limited
+        found, _, flag, _ = daqp.solve(H, f, CN, most, least, np.zeros(len(C), np.int32), primal_tol=EXACT)
+        if flag in _OPTIMAL:
+            step, kept = np.asarray(found), True
+        elif kept or k:
+            # a solver that gives up must not move anything: standing still keeps all bounds
+            step = np.zeros(N.shape[1])
+        else:
+            # nothing keeps all bounds, as it seems
             x, low, high, slack = _feasible(bounds, x, N)
-            step = _nearest(level, bounds.C, low, high, R, r, x, N, True, True)
-        if step is not None:
-            x = x + N @ step
-        if k + 1 < len(levels):
-            N = _null_space(level.A, N)
-    return Answer(x, slack)
+            step, kept = _NONE, True
 
 
 @kernel
-def _unlimited(
-    A: Array, b: Array, starts: NDArray[np.int64], C: Array, low: Array, high: Array, R: Array, r: Array, x: Array, N: Array
-) -> tuple[int, Array, Array]:  # fmt: skip
-    """Levels without their bounds, as long as each keeps them: how many did, the answer up to there, and the freedom that
-    is left. All of them is the usual case, and a quick one."""
-    for k in range(starts.shape[0] - 1):
-        if N.shape[1] == 0:
-            break
-        rows, want = A[starts[k] : starts[k + 1]], b[starts[k] : starts[k + 1]]
-        AN, RN = np.dot(rows, N), np.dot(R, N)
-        H = np.dot(AN.T, AN) + np.dot(RN.T, RN)
-        f = np.dot(AN.T, want - np.dot(rows, x)) - np.dot(RN.T, np.dot(R, x) + r)
-        then = x + np.dot(N, np.linalg.solve(H, f))
-        reached = np.dot(C, then)
-        for i in range(C.shape[0]):
-            if reached[i] > high[i] + EXACT or reached[i] < low[i] - EXACT:
-                return k, x, N
-        x = then
-        if k + 2 < starts.shape[0]:
+def _free_levels(
+    A: Array, b: Array, starts: NDArray[np.int64], k: int, step: Array, C: Array, low: Array, high: Array, kept: bool,
+    R: Array, r: Array, x: Array, N: Array,
+) -> tuple[int, Array, Array, Array, Array, Array, Array, Array]:  # fmt: skip
+    """Levels from k on, as far as they need no solver: the bounds leave the answer as it is. The usual case, and a quick one.
+
+    step: what was found for level k inside N, or nothing. kept: whether x keeps the bounds already.
+    Returns the first level that its bounds hold back (or how many levels there are), x and N before it, and its problem:
+    min 1/2 y^T H y + f^T y with least <= CN y <= most.
+    """
+    m, count = C.shape[0], starts.shape[0] - 1
+    H, f, CN, least, most = np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0)), np.empty(m), np.empty(m)
+    while k < count and N.shape[1] > 0:
+        rows = A[starts[k] : starts[k + 1]]
+        if step.shape[0] == 0:
+            AN, RN = np.dot(rows, N), np.dot(R, N)
+            H = np.dot(AN.T, AN) + np.dot(RN.T, RN)
+            f = np.dot(AN.T, np.dot(rows, x) - b[starts[k] : starts[k + 1]]) + np.dot(RN.T, np.dot(R, x) + r)
+            step = np.linalg.solve(H, -f)
+            CN = np.dot(C, N)
+            now, moved = np.dot(C, x), np.dot(CN, step)
+            free = True
+            for i in range(m):
+                least[i], most[i] = low[i] - now[i], high[i] - now[i]
+                if kept or k > 0:
+                    # standing still is allowed, whatever rounding says
+                    least[i], most[i] = min(least[i], 0.0), max(most[i], 0.0)
+                free &= least[i] - EXACT <= moved[i] <= most[i] + EXACT
+            if not free:
+                break
+        x = x + np.dot(N, step)
+        k += 1
+        if k < count:
             N = _null_space(rows, N)
-    return starts.shape[0] - 1, x, N
+        step = np.zeros(0)
+    return k, x, N, H, f, CN, least, most
 
 
 @kernel
@@ -121,51 +136,35 @@ def _exact(A: Array, b: Array) -> tuple[Array, Array]:
 
 @kernel
 def _null_space(A: Array, N: Array) -> Array:
-    """A basis (n, k) of what of N the rows A do not see."""
-    if A.shape[0] == 0:
-        return N
-    _, s, Vt = np.linalg.svd(np.dot(A, N), True)
-    rank = 0
-    for value in s:
-        rank += value > USED * max(s[0], 1e-300)
-    return np.dot(N, np.ascontiguousarray(Vt[rank:].T))
-
-
-def _nearest(
-    level: Level, C: Array, low: Array, high: Array, R: Array, r: Array, x: Array, N: Array, kept: bool, free: bool
-) -> Array | None:  # fmt: skip
-    """The step y of this level inside N; None when none was found. kept: whether x keeps the bounds already; free: whether the
-    step without bounds may do."""
-    k, m = N.shape[1], len(C)
-    H, f, CN, least, most, y = np.empty((k, k)), np.empty(k), np.empty((m, k)), np.empty(m), np.empty(m), np.empty(k)
-    if _pose(level.A, level.b, C, low, high, R, r, x, N, kept, free, H, f, CN, least, most, y):
-        return y
-    found, _, flag, _ = daqp.solve(H, f, CN, most, least, np.zeros(m, np.int32), primal_tol=EXACT)
-    return np.asarray(found) if flag in _OPTIMAL else None
-
-
-@kernel
-def _pose(
-    A: Array, b: Array, C: Array, low: Array, high: Array, R: Array, r: Array, x: Array, N: Array, kept: bool,
-    free: bool, H: Array, f: Array, CN: Array, least: Array, most: Array, y: Array,
-) -> bool:  # fmt: skip
-    """Pose the problem of one level: min 1/2 y^T H y + f^T y with least <= CN y <= most. free: y becomes its answer without
-    the bounds; whether they keep it as it is."""
-    AN, RN = np.dot(A, N), np.dot(R, N)
-    H[:] = np.dot(AN.T, AN) + np.dot(RN.T, RN)
-    f[:] = np.dot(AN.T, np.dot(A, x) - b) + np.dot(RN.T, np.dot(R, x) + r)
-    CN[:] = np.dot(C, N)
-    now, moved = np.dot(C, x), np.zeros(C.shape[0])
-    if free:
-        y[:] = np.linalg.solve(H, -f)
-        moved = np.dot(CN, y)
-    for i in range(C.shape[0]):
-        least[i], most[i] = low[i] - now[i], high[i] - now[i]
-        if kept:
-            # standing still is allowed, whatever rounding says
-            least[i], most[i] = min(least[i], 0.0), max(most[i], 0.0)
-        free &= least[i] - EXACT <= moved[i] <= most[i] + EXACT
-    return free
+    """A basis (n, k) of what of N the rows A do not see: reflections that bring one row after the other, the longest first,
+    onto an axis of its own; the other axes are left."""
+    B, Q = np.dot(A, N), N.copy()
+    k = N.shape[1]
+    used, longest = 0, 0.0
+    while used < min(B.shape[0], k):
+        best, size = 0, 0.0
+        for r in range(B.shape[0]):
+            square = 0.0
+            for j in range(used, k):
+                square += B[r, j] * B[r, j]
+            if square > size:
+                best, size = r, square
+        size = np.sqrt(size)
+        longest = max(longest, size)
+        if size <= USED * longest or size < 1e-300:
+            break
+        mirror = B[best, used:].copy()
+        mirror[0] += size if mirror[0] > 0 else -size
+        scale = 2.0 / np.dot(mirror, mirror)
+        for rows in (B, Q):
+            for r in range(rows.shape[0]):
+                along = 0.0
+                for j in range(used, k):
+                    along += rows[r, j] * mirror[j - used]
+                for j in range(used, k):
+                    rows[r, j] -= scale * along * mirror[j - used]
+        used += 1
+    return np.ascontiguousarray(Q[:, used:])
 
 
 def _feasible(bounds: Bounds, x: Array, N: Array) -> tuple[Array, Array, Array, Array]:
