@@ -26,7 +26,8 @@ def test_the_starfish_clears_20_cm_and_lands_level(lab):
 
 def test_it_flies_by_gravity_alone(lab):
     found = star.flight(lab)
-    assert found.holds, found.numbers
+    assert found.numbers["off_g_percent"] < 1
+    assert found.numbers["spin_drift_of_mass_speed_length_percent"] < 1
     watched = bodies.seen(lab, "starfish")
     flight = longest_flight(watched)
     assert watched.time[flight][-1] - watched.time[flight][0] > 0.3

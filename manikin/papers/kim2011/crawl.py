@@ -163,8 +163,8 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "fish.flight", "in the air nothing but gravity acts", "section 4", "", "%",
-        "`fish`, no contact: acceleration of the centre of mass within 1 % of g; drift of angular momentum by mass"
-        " times take-off speed times half its length; below 1 %", flight,
+        "`fish`, no contact: acceleration of the centre of mass within 1 % of g; drift of angular momentum by the sum of"
+        " what the parts have; below 1 %", flight,
     ),
     Claim(
         "fish.singular", "commands stay bounded in the straight, singular pose", "section 5.2", "", "x",

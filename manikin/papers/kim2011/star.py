@@ -151,8 +151,8 @@ CLAIMS = (
     Claim(
         "starfish.flight", "only internal forces: in flight gravity alone moves the centre of gravity", "sections 1 and 5", "",
         "%",
-        "`starfish`, no contact: acceleration of the centre of mass within 1 % of g; drift of angular momentum by mass"
-        " times take-off speed times half its length; below 1 %", flight,
+        "`starfish`, no contact: acceleration of the centre of mass within 1 % of g; drift of angular momentum by the sum of"
+        " what the parts have; below 1 %", flight,
     ),
     Claim(
         "starfish.escape", "the starfish frees itself from a case by lifting and hitting it", "figure 1", "", "of 3",
