@@ -7,7 +7,7 @@ from make_pictures import IMAGES, across, draw
 
 import manikin as mk  # before mujoco: it chooses what to draw with
 from manikin.clips.bvh import write_bvh
-from manikin.export.render import View
+from manikin.export.framing import View
 from manikin.motion.chain import clip_motion
 from manikin.motion.keyframes import posture_of
 from manikin.motion.retarget import read_clip

@@ -14,7 +14,8 @@ import numpy as np  # noqa: E402
 
 from manikin.characters.creatures import CREATURES  # noqa: E402
 from manikin.characters.flesh import TIMESTEP  # noqa: E402
-from manikin.export.render import Painter, View  # noqa: E402
+from manikin.export.framing import View  # noqa: E402
+from manikin.export.render import Painter  # noqa: E402
 from manikin.physics.world import Control, World  # noqa: E402
 from manikin.recording import Recorder  # noqa: E402
 from manikin.scenes.stage import stage  # noqa: E402

@@ -11,7 +11,8 @@ import mujoco  # isort: skip
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from manikin.export.render import Painter, View, view_of
+from manikin.export.framing import View
+from manikin.export.render import Painter, view_of
 from manikin.motion.keyframes import both_sides, posture_of
 from manikin.physics.world import Push, World
 from manikin.recording import Recording

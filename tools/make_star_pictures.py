@@ -9,7 +9,8 @@ import manikin as mk  # before mujoco: it chooses what to draw with
 import numpy as np  # isort: skip
 from PIL import Image
 
-from manikin.export.render import Painter, View, view_of
+from manikin.export.framing import View
+from manikin.export.render import Painter, view_of
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 # when to look [s], and from where

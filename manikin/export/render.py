@@ -1,19 +1,22 @@
 """Pictures from a recording: frames, video, contact sheet. One camera taste for all."""
 
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from manikin.errors import OutputError
+from manikin.export.framing import DRAWN, Array, View, keep_in_view, outline
 from manikin.export.soft import draw_soft, soft_surfaces
 from manikin.recording import Recording
 from manikin.scenes.schema_world import CameraSpec
 
 Image = NDArray[np.uint8]
+
+# a camera that goes along smooths its way over this long [s]
+CALM = 0.4
 
 
 def check_drawing() -> None:
@@ -27,16 +30,6 @@ def check_drawing() -> None:
             f" libgl1-mesa-dri, or leave out .png and .mp4 ({type(error).__name__})"
         ) from error
     renderer.close()
-
-
-@dataclass(frozen=True)
-class View:
-    """azimuth from the character's front, elevation [deg], distance [m], point looked at [m]."""
-
-    azimuth: float = 38.0
-    elevation: float = -9.0
-    distance: float = 3.9
-    at: tuple[float, float, float] = (0.25, 0.0, 0.85)
 
 
 class Painter:
@@ -59,6 +52,20 @@ class Painter:
     def __exit__(self, *_: object) -> None:
         self.renderer.close()
 
+    def follow(self, frames: Sequence[int], view: View, calm: float = 0.0) -> list[View]:
+        """Where to look from in each frame, with the characters in the picture (see framing.keep_in_view)."""
+        aspect = self.renderer.width / self.renderer.height
+        return keep_in_view([self._outline(f) for f in frames], view, float(self.model.vis.global_.fovy), aspect, calm)
+
+    def _outline(self, frame: int) -> Array:
+        self.data.qpos[:] = self.recording.qpos[frame]
+        mujoco.mj_kinematics(self.model, self.data)
+        if self.soft:
+            mujoco.mj_flex(self.model, self.data)
+        names = [body for bodies in self.recording.meta.get("characters", {}).values() for body in bodies]
+        bodies = [mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, name) for name in names]
+        return outline(self.model, self.data, bodies, self.soft)
+
     def draw(self, frame: int, view: View) -> Image:
         """One frame (height, width, 3)."""
         self.data.qpos[:] = self.recording.qpos[frame]
@@ -70,7 +77,7 @@ class Painter:
         camera.lookat[:] = view.at
         options = mujoco.MjvOption()
         # shells and props only: collision capsules and sites are not for looking at
-        options.geomgroup[:] = [1, 1, 1, 0, 0, 0]
+        options.geomgroup[:] = [group < DRAWN for group in range(6)]
         options.sitegroup[:] = 0
         self.renderer.update_scene(self.data, camera, options)
         draw_soft(self.renderer.scene, self.soft, self.data)
@@ -101,16 +108,16 @@ def contact_sheet(recording: Recording, count: int = 8, width: int = 300, height
     """Frames side by side: seen from the scene's camera, and below from the side."""
     view = view_of(recording)
     views = [view, View(90.0, view.elevation, view.distance, view.at)] if sides else [view]
+    shown = moments(recording, count)
     with Painter(recording, width, height, fine=True) as painter:
-        rows = [np.hstack([painter.draw(f, v) for f in moments(recording, count)]) for v in views]
+        rows = [np.hstack([painter.draw(f, v) for f, v in zip(shown, painter.follow(shown, view))]) for view in views]
     return np.vstack(rows)
 
 
 def frames(recording: Recording, fps: float, width: int, height: int) -> Iterator[Image]:
     """All frames of a film at a constant rate."""
-    view = view_of(recording)
     times = np.arange(0, recording.time[-1] + 1e-9, 1 / fps)
-    nearest = np.abs(recording.time[None] - times[:, None]).argmin(axis=1)
+    nearest = [int(f) for f in np.abs(recording.time[None] - times[:, None]).argmin(axis=1)]
     with Painter(recording, width, height) as painter:
-        for frame in nearest:
-            yield painter.draw(int(frame), view)
+        for frame, view in zip(nearest, painter.follow(nearest, view_of(recording), CALM * fps)):
+            yield painter.draw(frame, view)

@@ -10,8 +10,9 @@ import pytest
 
 import manikin as mk
 from manikin.errors import SceneError
+from manikin.export.framing import View
 from manikin.export.gltf import glb_bytes
-from manikin.export.render import Painter, View
+from manikin.export.render import Painter
 from manikin.export.report import save_csv
 from manikin.palette import GLASS_OPACITY
 from manikin.scenes.build import build_run
