@@ -15,6 +15,8 @@ from manikin.scenes.schema_world import CameraSpec
 
 Image = NDArray[np.uint8]
 
+# lamps hang this far [m] from what is looked at; they shine in parallel, so it is as bright from anywhere
+LAMPS = 6.0
 # a camera that goes along smooths its way over this long [s]
 CALM = 0.4
 
@@ -69,6 +71,8 @@ class Painter:
     def draw(self, frame: int, view: View) -> Image:
         """One frame (height, width, 3)."""
         self.data.qpos[:] = self.recording.qpos[frame]
+        # shadows are drawn around where the lamps point, and stray dots where they end: lamps go along with the view
+        self.model.light_pos[:] = np.array(view.at) - LAMPS * self.model.light_dir
         mujoco.mj_forward(self.model, self.data)
         camera = mujoco.MjvCamera()
         camera.type = mujoco.mjtCamera.mjCAMERA_FREE

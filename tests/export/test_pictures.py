@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -90,3 +91,14 @@ def test_without_a_renderer_the_command_says_so_early(command: Callable[..., tup
     assert code == 2
     assert "libegl1" in err
     assert not list(tmp_path.iterdir())
+
+
+def test_no_stray_shadows_far_from_the_middle() -> None:
+    """Where the map of shadows ends it leaves dark dots on the floor; it lies around what is looked at."""
+    recording = mk.run(mk.load_scene("lamp_stairs"), seconds=0.02).recording
+    view = render.view_of(recording)
+    with render.Painter(recording, 800, 450, fine=True) as painter:
+        wide = painter.draw(0, replace(view, distance=1.3 * view.distance)).astype(int)
+    # the bare floor to the left of the stairs
+    floor = wide[100:, :150]
+    assert np.ptp(floor.sum(axis=2)) < 40
