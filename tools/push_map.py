@@ -3,8 +3,8 @@
 Run: python tools/push_map.py [rate of control in Hz]      (some minutes of computing; the picture is of 500 Hz)
 """
 
+import argparse
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +88,9 @@ def draw(table: dict[int, list[Stood]]) -> Image.Image:
 
 
 def main() -> None:
-    rate = float(sys.argv[1]) if len(sys.argv) > 1 else 500.0
+    words = argparse.ArgumentParser(description="Which pushes a figure on its own feet stands through (some minutes).")
+    words.add_argument("rate", nargs="?", type=float, default=500.0, help="rate of control [Hz] (500: with the picture)")
+    rate = words.parse_args().rate
     scene = load_scene("stand", {"control.rate": rate})
     table: dict[int, list[Stood]] = {}
     print("| push [N] | stands | falls towards [degrees] | feet slip at most [mm] | pelvis sways at most [cm] |")
