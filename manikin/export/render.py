@@ -1,7 +1,7 @@
-"""Pictures from a recording: frames, video, contact sheet. One camera taste for all."""
+"""Pictures from a recording: single frames and contact sheets. One camera taste for all."""
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import mujoco
 import numpy as np
@@ -17,8 +17,6 @@ Image = NDArray[np.uint8]
 
 # lamps hang this far [m] from what is looked at; they shine in parallel, so it is as bright from anywhere
 LAMPS = 6.0
-# a camera that goes along smooths its way over this long [s]
-CALM = 0.4
 
 
 def check_drawing() -> None:
@@ -116,12 +114,3 @@ def contact_sheet(recording: Recording, count: int = 8, width: int = 300, height
     with Painter(recording, width, height, fine=True) as painter:
         rows = [np.hstack([painter.draw(f, v) for f, v in zip(shown, painter.follow(shown, view))]) for view in views]
     return np.vstack(rows)
-
-
-def frames(recording: Recording, fps: float, width: int, height: int) -> Iterator[Image]:
-    """All frames of a film at a constant rate."""
-    times = np.arange(0, recording.time[-1] + 1e-9, 1 / fps)
-    nearest = [int(f) for f in np.abs(recording.time[None] - times[:, None]).argmin(axis=1)]
-    with Painter(recording, width, height) as painter:
-        for frame, view in zip(nearest, painter.follow(nearest, view_of(recording), CALM * fps)):
-            yield painter.draw(frame, view)

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from manikin.errors import OutputError
-from manikin.export.render import contact_sheet, frames
+from manikin.export.film import Film, frames
+from manikin.export.render import contact_sheet
 from manikin.files import whole_file
 from manikin.recording import Recording
 
@@ -26,15 +27,15 @@ def save_mp4(recording: Recording, path: Path, progress: Progress | None = None,
     """A film, H.264, that plays everywhere."""
     import imageio_ffmpeg
 
-    width, height = 960, 720
-    count = max(1, int(recording.time[-1] * fps) + 1)
+    film = Film(fps, 960, 720)
+    count = len(film.moments(recording))
     temporary = path.with_name(f".{path.stem}.part.mp4")
     writer = imageio_ffmpeg.write_frames(
-        str(temporary), (width, height), fps=fps, quality=8, macro_block_size=8, ffmpeg_log_level="error"
+        str(temporary), (film.width, film.height), fps=fps, quality=8, macro_block_size=8, ffmpeg_log_level="error"
     )
     writer.send(None)
     try:
-        for k, frame in enumerate(frames(recording, fps, width, height)):
+        for k, frame in enumerate(frames(recording, film)):
             writer.send(np.ascontiguousarray(frame))
             if progress is not None:
                 progress((k + 1) / count)
