@@ -1,5 +1,7 @@
 """Critically damped springs with exact integration, and gains as people think of them: [Hz] and half-life [s]."""
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,7 @@ Array = NDArray[np.float64]
 CALM = 0.5
 
 
+@lru_cache(256)
 def gains(frequency: float, dt: float = 0.0) -> tuple[float, float]:
     """Stiffness k [1/s^2] and damping 2 sqrt(k) [1/s] of a critically damped law of `frequency` [Hz] (Eq. 11).
 

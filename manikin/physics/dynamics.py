@@ -54,7 +54,7 @@ class Dynamics:
         # equalities (neq,) that control knows of; None for all of them
         self.known: NDArray[np.uint8] | None = None
         self._response: Response | None = None
-        self._layout: Structure | None = None
+        self._answered = False  # whether the response is that of the present state
         nothing, none = np.zeros((0, model.nv)), np.zeros(0)
         self._floating = Ground(nothing, none, nothing, nothing, none, np.zeros((0, 4)))
 
@@ -68,8 +68,7 @@ class Dynamics:
 
     def refresh(self) -> None:
         """Follow the data to a new state."""
-        self._biased = False
-        self._response = None
+        self._biased = self._answered = False
 
     @property
     def moving(self) -> tuple[Any, ...]:
@@ -150,7 +149,7 @@ class Dynamics:
 
     def stand_on(self, supports: tuple[Support, ...]) -> None:
         """Characters that stand on their own feet from now on."""
-        self.supports, self._layout, self._response = supports, None, None
+        self.supports, self._response, self._answered = supports, None, False
         ends = np.cumsum([0] + [len(s.soles) for s in supports])
         self._of = np.array(
             [(a, b, TRUSTED_FRICTION * s.friction, s.mass) for a, b, s in zip(ends, ends[1:], supports)], float
@@ -171,10 +170,12 @@ class Dynamics:
         return Ground(feet, bias, rigid, soles, touching, self._of)
 
     def response(self) -> Response:
-        """How the world answers to control: computed once per state."""
-        if self._response is None:
+        """How the world answers to control: computed once per state, valid until the next."""
+        if self._response is None or not self._answered:
             active = self._eq_active if self.known is None else self._eq_active & self.known
-            if self._layout is None or self._layout.active != active.tobytes():
-                self._layout = structure(self.model, active, self.supports)
-            self._response = Response(self, self._layout)
+            if self._response is None or self._response.layout.active != active.tobytes():
+                self._response = Response(self, structure(self.model, active, self.supports))
+            else:
+                self._response.renew(self)
+            self._answered = True
         return self._response

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from manikin.compiled import kernel, routine
 from manikin.linear.nullspace import cholesky, dot, project, require, substitute
-from manikin.physics.support import TOUCHING, Support, ground_forces, rest_bias, rigid_motions
+from manikin.physics.support import TOUCHING, Ground, Support, ground_forces, rest_bias, rigid_motions
 
 if TYPE_CHECKING:
     from manikin.physics.dynamics import Dynamics
@@ -483,24 +483,35 @@ def _row_weights(size: int) -> Array:
 
 
 class Response:
-    """The affine maps at one state; see the module's docstring."""
+    """The affine maps at one state; see the module's docstring. `renew` brings them to another, in the same arrays."""
+
+    ground: Ground
+    constrained: int  # rows of the basis that constraints use
+    decided: int  # and passive motions too
 
     def __init__(self, dynamics: "Dynamics", layout: Structure) -> None:
         self.layout = layout
-        self.ground = dynamics.ground(layout)
-        factor, inverse, sparsity = dynamics.factor, dynamics.factor_diagonal, dynamics.sparsity
-        n, m = len(inverse), len(layout.weights)
+        n, m = len(dynamics.qvel), len(layout.weights)
         # h (n,): M qacc + h = S^T tau + L^T lambda; L (m, n), L_bias (m,): every admissible motion has L qacc + L_bias = 0
-        self.h, root, self.L, self.L_bias = np.empty(n), np.empty(n), np.empty((m, n)), np.empty(m)
+        self.h, self.L, self.L_bias = np.empty(n), np.empty((m, n)), np.empty(m)
         self.basis, self.motion, self.limp = np.empty((n, n)), np.empty(n), np.empty(n)
         self.joint_rows, self.units = np.empty((len(layout.actuated), n)), np.empty((n, n))
+        root = np.empty(n)
+        self._factor = (dynamics.factor, root, *dynamics.sparsity)
+        self._filled = (
+            self.h, root, self.units, self.L, self.L_bias, self.basis, self.motion, self.limp, self.joint_rows
+        )  # fmt: skip
+        self.renew(dynamics)
+
+    def renew(self, dynamics: "Dynamics") -> None:
+        """Follow the dynamics to another state with the same constraints."""
+        layout = self.layout
+        self.ground = dynamics.ground(layout)
         self.constrained, self.decided = _prepare(  # type: ignore[call-arg]
             layout.size, layout.one, layout.two, layout.equality, dynamics.eq_data, self.ground.feet, self.ground.feet_bias,
-            *dynamics.forces, layout.actuated, layout.passive, factor, inverse, *sparsity,
-            dynamics.xpos, dynamics.xmat, *dynamics.moving,
-            self.h, root, self.units, self.L, self.L_bias, self.basis, self.motion, self.limp, self.joint_rows,
+            *dynamics.forces, layout.actuated, layout.passive, dynamics.factor, dynamics.factor_diagonal, *dynamics.sparsity,
+            dynamics.xpos, dynamics.xmat, *dynamics.moving, *self._filled,
         )  # fmt: skip
-        self._factor = (factor, root, *sparsity)
 
     @property
     def maps(self) -> tuple[Any, ...]:

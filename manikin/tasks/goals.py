@@ -88,12 +88,19 @@ class Braced:
     share: float
 
     def at(self, world: World, moving: bool = True) -> Aim:
-        dynamics = world.dynamics()
-        left = self.share * self.fraction * (1.0 - dynamics.load[self.body])
-        if left == 0.0:
-            return Aim(self.place)
-        place = dynamics.xpos[self.body]
-        return Aim(self.place - left * ((place[:2] if self.axes == (0, 1) else place[list(self.axes)]) - self.place))
+        dynamics, out = world.dynamics(), np.empty(len(self.axes))
+        _lean(self.place, self.axes, self.body, self.share * self.fraction, dynamics.load, dynamics.xpos, out)
+        return Aim(out)
+
+
+@kernel
+def _lean(
+    place: Array, axes: tuple[int, ...], body: int, share: float, load: Array, xpos: Array, out: Array
+) -> None:  # fmt: skip
+    """See Braced."""
+    left = share * (1.0 - load[body])
+    for i in range(out.shape[0]):
+        out[i] = place[i] - left * (xpos[body, axes[i]] - place[i])
 
 
 class Flight(NamedTuple):

@@ -15,7 +15,7 @@ from manikin.compiled import kernel
 from manikin.physics.world import World
 from manikin.springs import advance, gains, spring_to
 from manikin.tasks.goals import Aim
-from manikin.tasks.measures import Measure, Posture, Reading
+from manikin.tasks.measures import STRAIGHT, Measure, Posture, Reading, way_to
 
 Array = NDArray[np.float64]
 
@@ -67,6 +67,17 @@ class Law(Protocol):
 
 
 @kernel
+def pull_to(
+    way: int, soften: float, goal: Array, value: Array, rate: Array,
+    k: float, damping: float, reach: float, block: int, out: Array,
+) -> float:  # fmt: skip
+    """Eq. 11 with a limited error, into `out`; the distance from the goal. way, soften: see measures.way_to."""
+    left = np.empty(rate.shape[0])
+    way_to(way, soften, value, goal, left)
+    return pull(left, left, rate, k, damping, reach, block, out)
+
+
+@kernel
 def pull(
     error: Array, left: Array, rate: Array, k: float, damping: float, reach: float, block: int, out: Array
 ) -> float:  # fmt: skip
@@ -92,10 +103,12 @@ def pull_smoothly(
 
 @kernel
 def pull_gradually(
-    left: Array, rate: Array, hidden: Array, speed: Array, asked: Array, halflife: float, dt: float,
-    k: float, damping: float, reach: float, block: int, out: Array,
+    way: int, soften: float, goal: Array, value: Array, rate: Array, hidden: Array, speed: Array, asked: Array,
+    halflife: float, dt: float, k: float, damping: float, reach: float, block: int, out: Array,
 ) -> float:  # fmt: skip
-    """Eq. 11 for an error of which the part `hidden` is not asked for yet; it fades, and `asked` is what is left."""
+    """As pull_to, for an error of which the part `hidden` is not asked for yet; it fades, and `asked` is what is left."""
+    left = np.empty(rate.shape[0])
+    way_to(way, soften, value, goal, left)
     most = 0.0
     for i in range(hidden.shape[0]):
         most = max(most, abs(hidden[i]), abs(speed[i]))
@@ -183,24 +196,26 @@ class Stabilize:
             return 0.0
         law = (k, damping, np.inf if self.reach is None else self.reach, measure.block, out)
         if self.smoothing <= 0:
-            left = measure.error(now.value, aim.value)
-            return pull(left, left, now.rate, *law)
+            return pull_to(measure.way, measure.soften, aim.value, now.value, now.rate, *law)
         time = world.time
         if time - self.asked_at > 1.5 * dt:
             self.place = None
         self.asked_at = time
-        if measure.straight:
+        if measure.way == STRAIGHT:
             if self.place is None or self.speed is None:
                 self.place, self.speed = now.value.copy(), now.rate.copy()
             return pull_smoothly(aim.value, now.value, now.rate, self.place, self.speed, self.smoothing, dt, *law)
         # turns have no straight line to slide along: a new error is held back and fades in
-        left = measure.error(now.value, aim.value)
         if self.place is None or self.speed is None or self.asked is None:
-            self.place, self.speed, self.asked = left.copy(), -now.rate, np.zeros_like(left)
+            self.place, self.speed = measure.error(now.value, aim.value), -now.rate
+            self.asked = np.zeros_like(self.place)
         elif self.fresh:
-            self.place = left - self.asked
+            self.place = measure.error(now.value, aim.value) - self.asked
         self.fresh = False
-        return pull_gradually(left, now.rate, self.place, self.speed, self.asked, self.smoothing, dt, *law)
+        return pull_gradually(
+            measure.way, measure.soften, aim.value, now.value, now.rate, self.place, self.speed, self.asked, self.smoothing, dt,
+            *law,
+        )  # fmt: skip
 
 
 @dataclass

@@ -20,6 +20,26 @@ from manikin.physics.survey import AXIS, CENTRE, GAZE, HINGE, POINT, TURN, Probe
 Array = NDArray[np.float64]
 
 
+# how the way from a value to a goal is found: by a difference; by turns; by a turn of an axis onto a direction or towards a
+# point; by a difference of the first three numbers alone; not at all
+STRAIGHT, TURNS, ACROSS, GAZING, FIRST_THREE, NOWHERE = range(6)
+
+
+@kernel
+def way_to(kind: int, soften: float, value: Array, goal: Array, out: Array) -> None:
+    """The way `out` (k,) from value to goal, in the space of a measure's rows."""
+    if kind == TURNS:
+        _turns(value, goal, out)
+    elif kind == ACROSS:
+        _angles_across(value, goal, out)
+    elif kind == GAZING:
+        _gaze(value, goal, soften, out)
+    else:
+        known = out.shape[0] if kind == STRAIGHT else 3 if kind == FIRST_THREE else 0
+        for i in range(out.shape[0]):
+            out[i] = goal[i] - value[i] if i < known else 0.0
+
+
 @kernel
 def _turns(value: Array, goal: Array, out: Array) -> None:
     """Rotation vectors `out` (3 n,) in world axes that turn quaternions value (4 n,) into goal, the short way."""
@@ -94,8 +114,13 @@ class Measure(Protocol):
         ...
 
     @property
-    def straight(self) -> bool:
-        """Whether the error is just goal minus value, so that a goal can slide from one value to another."""
+    def way(self) -> int:
+        """How the way to a goal is found (see way_to). Where it is STRAIGHT, a goal can slide from one value to another."""
+        ...
+
+    @property
+    def soften(self) -> float:
+        """See Look; 0 for all others."""
         ...
 
     def evaluate(self, dynamics: Dynamics) -> Measured: ...
@@ -103,7 +128,22 @@ class Measure(Protocol):
     def error(self, value: Array, goal: Array) -> Array: ...
 
 
-class Probed:
+class Headed:
+    """A measure that knows the way to a goal."""
+
+    way: ClassVar[int]
+    soften: float = 0.0
+
+    def error(self, value: Array, goal: Array) -> Array:
+        """The way from value to goal, in the space of the rows."""
+        turns = len(value) // 4
+        size = {STRAIGHT: len(value), TURNS: 3 * turns, ACROSS: 2, GAZING: 2, FIRST_THREE: 6, NOWHERE: 3}[self.way]
+        out = np.empty(size)
+        way_to(self.way, self.soften, value, goal, out)
+        return out
+
+
+class Probed(Headed):
     """A measure that can be taken together with others in one survey."""
 
     def probes(self) -> tuple[Probe, ...]:
@@ -173,13 +213,10 @@ class Points(Probed):
     bodies: NDArray[np.int64]
     offsets: Array  # (n, 3) in the body frames
     block: int = 3
-    straight: ClassVar[bool] = True
+    way: ClassVar[int] = STRAIGHT
 
     def probes(self) -> tuple[Probe, ...]:
         return tuple(Probe(POINT, int(b), tuple(offset)) for b, offset in zip(self.bodies, self.offsets))
-
-    def error(self, value: Array, goal: Array) -> Array:
-        return goal - value
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,15 +225,10 @@ class Orientation(Probed):
 
     bodies: NDArray[np.int64]
     block: int = 3
-    straight: ClassVar[bool] = False
+    way: ClassVar[int] = TURNS
 
     def probes(self) -> tuple[Probe, ...]:
         return tuple(Probe(TURN, int(b)) for b in self.bodies)
-
-    def error(self, value: Array, goal: Array) -> Array:
-        out = np.empty(3 * len(self.bodies))
-        _turns(value, goal, out)
-        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +238,7 @@ class Direction(Probed):
     body: int
     axis: Array  # (3,) unit, body frame
     block: int = 2
-    straight: ClassVar[bool] = False
+    way: ClassVar[int] = ACROSS
 
     tangents: Array = field(init=False, repr=False)  # (2, 3) perpendicular to the axis, body frame
 
@@ -218,11 +250,6 @@ class Direction(Probed):
 
     def probes(self) -> tuple[Probe, ...]:
         return (Probe(AXIS, self.body, (*self.axis, *self.tangents.ravel())),)
-
-    def error(self, value: Array, goal: Array) -> Array:
-        out = np.empty(2)
-        _angles_across(value, goal, out)
-        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,16 +264,11 @@ class Look(Probed):
     ahead: Array  # (3,) straight ahead, carrier frame
     soften: float = 0.4
     block: int = 2
-    straight: ClassVar[bool] = False
+    way: ClassVar[int] = GAZING
 
     def probes(self) -> tuple[Probe, ...]:
         axis = self.direction.probes()[0]
         return (Probe(GAZE, axis.body, (*axis.numbers, *self.ahead), self.carrier),)
-
-    def error(self, value: Array, goal: Array) -> Array:
-        out = np.empty(2)
-        _gaze(value, goal, self.soften, out)
-        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,17 +279,14 @@ class CentreOfMass(Probed):
     carried: Array  # (nbody,) [kg] of bodies that count as far as they are carried
     axes: tuple[int, ...] = (0, 1)
     block: int = 3
-    straight: ClassVar[bool] = True
+    way: ClassVar[int] = STRAIGHT
 
     def probes(self) -> tuple[Probe, ...]:
         return (Probe(CENTRE, axes=self.axes, masses=(self.masses, self.carried)),)
 
-    def error(self, value: Array, goal: Array) -> Array:
-        return goal - value
-
 
 @dataclass(frozen=True, eq=False)
-class Momentum:
+class Momentum(Headed):
     """Linear [kg m/s] and angular [kg m^2/s] momentum of bodies about their centre of mass: six rows.
 
     rate IS the momentum; value is mass x centre. Angular momentum has no integral, so its error is zero: laws damp it.
@@ -275,32 +294,26 @@ class Momentum:
 
     bodies: tuple[int, ...]
     block: int = 3
-    straight: ClassVar[bool] = False
+    way: ClassVar[int] = FIRST_THREE
     size: ClassVar[int] = 6  # rows
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
         rate, value, jacobian, bias = dynamics.momentum(list(self.bodies))
         return Measured(value, rate, jacobian, bias)
 
-    def error(self, value: Array, goal: Array) -> Array:
-        return np.concatenate([goal[:3] - value[:3], np.zeros(3)])
-
 
 @dataclass(frozen=True, eq=False)
-class Spin:
+class Spin(Headed):
     """Angular momentum [kg m^2/s] of bodies about their centre of mass, world axes: three rows. Laws damp it."""
 
     bodies: tuple[int, ...]
     block: int = 3
-    straight: ClassVar[bool] = False
+    way: ClassVar[int] = NOWHERE
     size: ClassVar[int] = 3  # rows
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
         rate, _, jacobian, bias = dynamics.momentum(list(self.bodies))
         return Measured(np.zeros(3), rate[3:], jacobian[3:], bias[3:])
-
-    def error(self, value: Array, goal: Array) -> Array:
-        return np.zeros(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +323,7 @@ class Posture(Probed):
     qpos: NDArray[np.int64]
     dofs: NDArray[np.int64]
     block: int = 1
-    straight: ClassVar[bool] = True
+    way: ClassVar[int] = STRAIGHT
 
     def probes(self) -> tuple[Probe, ...]:
         return tuple(Probe(HINGE, int(place), carrier=int(dof)) for place, dof in zip(self.qpos, self.dofs))
@@ -318,6 +331,3 @@ class Posture(Probed):
     def angles(self, dynamics: Dynamics) -> tuple[Array, Array]:
         """Value and rate alone."""
         return dynamics.qpos[self.qpos], dynamics.qvel[self.dofs]
-
-    def error(self, value: Array, goal: Array) -> Array:
-        return goal - value
