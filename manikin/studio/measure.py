@@ -34,6 +34,8 @@ from manikin.studio.takes import TakeFolder
 Figures = dict[str, float]
 # pointer events per second of a quick mouse
 POINTER = 120.0
+# a scene opens within so many seconds, also where nothing is compiled yet
+PATIENCE = 300.0
 
 
 # --- a server of its own
@@ -172,12 +174,21 @@ async def _window(server: Served, clients: list[Watcher], seconds: float, sent: 
     }  # fmt: skip
 
 
+async def _running(server: Served) -> None:
+    """Come back when a second has been simulated."""
+    end = time.monotonic() + PATIENCE
+    while server.stats()["time"] < 1.0:
+        if time.monotonic() > end:
+            raise RunError(f"the scene has not begun to run in {PATIENCE:g} s")
+        await asyncio.sleep(0.1)
+
+
 async def _measure(server: Served, seconds: float) -> Figures:
     sent: dict[float, float] = {}
     async with watchers(server, 1) as (first,):
         await first.say(m.Open("lift"))
         await first.say(m.Play())
-        await asyncio.sleep(1.0)
+        await _running(server)
         await first.say(m.Grab("hand_r", "task"))
         await asyncio.sleep(1.0)
         alone = await _window(server, [first], seconds, sent)
