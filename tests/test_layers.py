@@ -84,7 +84,7 @@ def test_numba_comes_through_one_door() -> None:
 def test_the_server_s_libraries_stay_in_the_studio() -> None:
     web = {"starlette", "uvicorn", "websockets"}
     users = {module for module, file in modules().items() if web & {i.split(".")[0] for i in imports(file)}}
-    assert users == {"manikin.studio.server", "manikin.studio.clients", "manikin.studio.measure"}
+    assert users == {"manikin.studio.server", "manikin.studio.wire", "manikin.studio.measure"}
 
 
 def reached_from(package: str) -> set[str]:

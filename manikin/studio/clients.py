@@ -1,8 +1,7 @@
 """What waits for a page: a latest-wins slot for each kind of message, so that a slow page drops frames and slows nobody."""
 
-import asyncio
-
-from starlette.types import Send
+import struct
+from collections.abc import Callable
 
 # what waits for a slow page besides the latest of each kind
 MAX_WAITING = 64
@@ -13,7 +12,8 @@ class Client:
 
     def __init__(self) -> None:
         self.slots: dict[str, str | bytes] = {}
-        self.ready = asyncio.Event()
+        # where it goes; None while the page takes no more
+        self.write: Callable[[bytes], None] | None = None
         self.frames = self.dropped = self.refused = 0
 
     def offer(self, key: str, content: str | bytes) -> None:
@@ -25,18 +25,20 @@ class Client:
             # the oldest of those that nothing replaces
             del self.slots[next((k for k in self.slots if " " in k), next(iter(self.slots)))]
         self.slots[key] = content
-        self.ready.set()
 
-    async def pump(self, send: Send) -> None:
-        """Send what waits, as fast as the page takes it."""
-        while True:
-            await self.ready.wait()
-            self.ready.clear()
-            while self.slots:
-                key = next(iter(self.slots))
-                content = self.slots.pop(key)
-                if isinstance(content, bytes):
-                    self.frames += key == "frame"
-                    await send({"type": "websocket.send", "bytes": content})
-                else:
-                    await send({"type": "websocket.send", "text": content})
+    def flush(self) -> None:
+        """Write what waits, as far as the page takes it."""
+        while self.slots and self.write is not None:
+            key = next(iter(self.slots))
+            content = self.slots.pop(key)
+            self.frames += key == "frame"
+            self.write(framed(content))
+
+
+def framed(content: str | bytes) -> bytes:
+    """A message as one unmasked websocket frame (RFC 6455, section 5.2)."""
+    code, content = (0x82, content) if isinstance(content, bytes) else (0x81, content.encode())
+    size = len(content)
+    if size < 126:
+        return bytes((code, size)) + content
+    return (struct.pack("!BBH", code, 126, size) if size < 1 << 16 else struct.pack("!BBQ", code, 127, size)) + content

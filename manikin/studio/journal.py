@@ -34,7 +34,7 @@ _TABLES = ("head", "event", "change", "input", "end")
 # at the latest after so many seconds what was recorded is with the operating system
 FLUSH = 0.25
 # inputs of so many steps wait to be written together, where frames are rare
-MOST_INPUTS = 64
+MOST_INPUTS = 256
 # events of a take that are told; a script that goes round and round has no end of them
 MAX_TICKS = 200
 
@@ -50,6 +50,7 @@ class Journal(Recorder):
         self.closed = False
         self._file: IO[bytes] = path.open("xb", buffering=1 << 17)
         self._inputs: list[bytes] = []  # of actuators, of the last steps
+        self._waiting: list[bytes] = []  # records before those, to be written together
         self._end = 0
         self._flushed = time.monotonic()
         self.offsets, self.frame_steps, self.times = array("q"), array("q"), array("d")
@@ -69,35 +70,28 @@ class Journal(Recorder):
         self.flush()
 
     def begin(self) -> None:
-        self._file.write(MAGIC)
-        self._end = len(MAGIC)
+        self._waiting, self._end = [MAGIC], len(MAGIC)
         model = self.world.model
         head = {
             "meta": self.meta, "fps": self.fps, "timestep": self.world.timestep, "tasks": [t.name for t in self.tasks],
             "nq": model.nq, "nv": model.nv, "nu": model.nu, "nbody": model.nbody,
         }  # fmt: skip
-        self._write("head", json.dumps(head).encode())
-        self._write("mjcf", zlib.compress(self.world.mjcf.encode(), 1))
-        self._write("initial", self.initial.tobytes())
+        self._record("head", json.dumps(head).encode())
+        self._record("mjcf", zlib.compress(self.world.mjcf.encode(), 1))
+        self._record("initial", self.initial.tobytes())
 
     def stepped(self, control: Control) -> None:
-        # the most frequent record by far: several are written at once
+        # the most frequent record by far
         self._inputs.append(control.ctrl.tobytes())
         steps = self.world.steps
         if steps >= self._next_frame or steps >= self._next_key:
             self._due(steps, control)
         elif len(self._inputs) >= MOST_INPUTS:
-            self._write_inputs()
-
-    def _write_inputs(self) -> None:
-        rows, self._inputs = self._inputs, []
-        if rows:
-            head = _RECORD.pack(_CODES["ctrl"], len(rows[0]))
-            self._end += self._file.write(head + head.join(rows))
+            self._write()
 
     def keep(self, kind: str, row: Any) -> None:
         # in the order of time
-        self._write_inputs()
+        self._gather_inputs()
         if kind == "frame":
             at, step, qpos, qvel, force, tasks = row
             self.offsets.append(self._end)
@@ -114,16 +108,30 @@ class Journal(Recorder):
                 self.ticks.append((row["time"], row["name"]))
         else:
             content = np.asarray(row, float).tobytes()
-        self._write(kind, content)
+        self._record(kind, content)
         if time.monotonic() - self._flushed > FLUSH:
             self.flush()
 
-    def _write(self, kind: str, content: bytes) -> None:
-        self._end += self._file.write(_RECORD.pack(_CODES[kind], len(content)) + content)
+    def _gather_inputs(self) -> None:
+        rows = self._inputs
+        if rows:
+            head = _RECORD.pack(_CODES["ctrl"], len(rows[0]))
+            self._waiting += (head, head.join(rows))
+            self._end += len(rows) * (_RECORD.size + len(rows[0]))
+            self._inputs = []
+
+    def _record(self, kind: str, content: bytes) -> None:
+        self._waiting += (_RECORD.pack(_CODES[kind], len(content)), content)
+        self._end += _RECORD.size + len(content)
+
+    def _write(self) -> None:
+        self._gather_inputs()
+        waiting, self._waiting = self._waiting, []
+        self._file.write(b"".join(waiting))
 
     def flush(self) -> None:
         """Hand over to the operating system: from here on a kill of this process loses nothing of it."""
-        self._write_inputs()
+        self._write()
         self._file.flush()
         self._flushed = time.monotonic()
 
@@ -133,10 +141,10 @@ class Journal(Recorder):
             return
         self.closed = True
         with self._file:
-            self._write_inputs()
             if whole:
                 self.last_frame()
-            self._write("end", json.dumps({"ok": ok, "reason": reason, "facts": facts}).encode())
+            self._record("end", json.dumps({"ok": ok, "reason": reason, "facts": facts}).encode())
+            self._write()
 
     def finish(self) -> Recording:
         self.last_frame()

@@ -13,31 +13,31 @@ import socket
 import tempfile
 import threading
 import tomllib
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import uvicorn
+import websockets
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route, WebSocketRoute
-from starlette.types import Receive, Scope, Send
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.routing import Route
 
 from manikin.errors import InputError, ManikinError, OutputError
 from manikin.scenes.scene import shipped
 from manikin.studio.clients import Client
 from manikin.studio.journal import Past
-from manikin.studio.messages import MAX_TEXT, Error, MessageError, dump, kind_of, parse
+from manikin.studio.messages import Error, MessageError, dump, kind_of, parse
 from manikin.studio.saved import write_take
 from manikin.studio.session import Session
 from manikin.studio.takes import TakeFolder
+from manikin.studio.wire import Wire
 
 STATIC = Path(__file__).parent / "static"
 PICTURES = Path(__file__).parent / "pictures"
@@ -63,7 +63,6 @@ class Studio:
         self.session = Session(folder, self._send)
         self.session.audience = False
         routes = [
-            WebSocketRoute("/ws", _Plain(self._websocket)),
             Route("/api/scenes", self._guarded(self._scenes)),
             Route("/api/scenes/{name}/picture", self._guarded(self._picture)),
             Route("/api/takes", self._guarded(self._takes)),
@@ -76,11 +75,12 @@ class Studio:
         self.app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={ManikinError: _refuse})
 
     @contextlib.asynccontextmanager
-    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[dict[str, Any]]:
         self._loop = asyncio.get_running_loop()
         self.session.start()
         try:
-            yield
+            # websockets come here
+            yield {"room": self}
         finally:
             await run_in_threadpool(self.session.stop)
             self._loop = None
@@ -103,10 +103,18 @@ class Studio:
             key, content, only = self._passed.popleft()
             for client in self.clients if only is None else (only,):
                 client.offer(key, content)
+        for client in self.clients:
+            client.flush()
 
     def _greet(self, client: Client) -> None:
         """On the session's thread, so that what is said next comes after it."""
-        for key, content in self.session.welcome():
+        try:
+            welcome = self.session.welcome()
+        except Exception as error:
+            # a fault of ours: whoever came shall see more than an empty page
+            traceback.print_exc()
+            welcome = [("error", dump(Error("", f"{type(error).__name__}: {error}")))]
+        for key, content in welcome:
             self._send(key, content, client)
 
     # --- who may come in
@@ -138,36 +146,30 @@ class Studio:
 
     # --- the websocket
 
-    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        socket = WebSocket(scope, receive, send)
-        if not self._origin_ok(socket) or not self._token_ok(socket):
-            # refused before it is accepted: the browser sees status 403
-            await socket.close(1008)
-            return
-        await socket.accept()
-        client = Client()
+    def admits(self, request: websockets.Request) -> bool:
+        """Whether a page may have a websocket."""
+        path, _, query = request.path.partition("?")
+        headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in request.headers.raw_items()]
+        connection = HTTPConnection({"type": "websocket", "headers": headers, "query_string": query.encode("latin-1")})
+        return path == "/ws" and self._origin_ok(connection) and self._token_ok(connection)
+
+    def enter(self, client: Client) -> None:
         self.clients.add(client)
         self.session.audience = True
-        pump = asyncio.create_task(client.pump(send))
-        try:
-            await asyncio.wrap_future(self.session.ask(lambda: self._greet(client)))
-            while True:
-                self._receive(client, await _text(receive))
-        except WebSocketDisconnect:
-            pass
-        finally:
-            self.clients.discard(client)
-            self.session.audience = bool(self.clients)
-            pump.cancel()
-            with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError, OSError):
-                await pump
+        self.session.ask(lambda: self._greet(client))
 
-    def _receive(self, client: Client, text: str) -> None:
+    def leave(self, client: Client) -> None:
+        self.clients.discard(client)
+        self.session.audience = bool(self.clients)
+
+    def hear(self, client: Client, text: str) -> None:
+        """A message from a page."""
         try:
             self.session.put(parse(text))
         except MessageError as error:
             client.refused += 1
             client.offer(f"error refused {client.refused}", dump(Error(kind_of(text), str(error))))
+            client.flush()
 
     # --- addresses
 
@@ -246,25 +248,6 @@ class Studio:
         return FileResponse(file, headers={"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"})
 
 
-@dataclass(frozen=True)
-class _Plain:
-    """An endpoint that is handed what comes and goes as it is: hundreds of small messages a second need no wrapping."""
-
-    answer: Callable[[Scope, Receive, Send], Awaitable[None]]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.answer(scope, receive, send)
-
-
-async def _text(receive: Receive) -> str:
-    """The next message; binary ones are answered like noise."""
-    event = await receive()
-    if event["type"] == "websocket.disconnect":
-        raise WebSocketDisconnect(event.get("code") or 1000)
-    text = event.get("text")
-    return text if text is not None else ""
-
-
 async def _refuse(request: Request, error: Exception) -> Response:
     status = 400 if isinstance(error, InputError) and not isinstance(error, OutputError) else 500
     missing = "no take is called" in str(error)
@@ -333,10 +316,10 @@ class Running:
 
 
 def make_server(studio: Studio) -> uvicorn.Server:
-    """uvicorn with what we rely on: no large messages, no access log, a quick end."""
+    """uvicorn with what we rely on: our own websockets, no access log, a quick end."""
     config = uvicorn.Config(
-        studio.app, log_level="warning", access_log=False, ws="websockets-sansio", ws_max_size=MAX_TEXT,
-        ws_per_message_deflate=False, timeout_graceful_shutdown=1, server_header=False, proxy_headers=False,
+        studio.app, log_level="warning", access_log=False, ws=Wire, timeout_graceful_shutdown=1, server_header=False,
+        proxy_headers=False,
     )  # fmt: skip
     return uvicorn.Server(config)
 

@@ -39,7 +39,8 @@ def pack_frame(
     kind: int, sequence: int, time: float, position: Array, quat: Array, meshes: Sequence[NDArray[np.floating]] = ()
 ) -> bytes:  # fmt: skip
     """position (n, 3), quat (n, 4), and vertices (k, 3) of each deforming mesh, as one binary message."""
-    poses = np.concatenate([position, quat], axis=1).astype("<f4")
+    poses = np.empty((len(position), 7), "<f4")
+    poses[:, :3], poses[:, 3:] = position, quat
     parts = [HEADER.pack(kind, sequence & 0xFFFFFFFF, time, len(poses), len(meshes)), poses.tobytes()]
     for mesh, vertices in enumerate(meshes):
         parts += [_BLOCK.pack(mesh, len(vertices)), np.asarray(vertices, "<f4").tobytes()]
