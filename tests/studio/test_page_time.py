@@ -110,6 +110,8 @@ def hold_a_fan(desk: Desk) -> None:
     # what is held stays held while one looks
     desk.page.mouse.up()
     desk.until("[0, 1, 2, 3, 4].every(k => studio.previews.includes(k))")
+    # ghosts and labels are where they are drawn: before that a label may come to lie over the place that is clicked
+    desk.until("drawn => studio.drawn > drawn + 2", desk("studio.drawn"))
     assert not desk.status("playing")
 
 
@@ -126,8 +128,6 @@ def test_five_futures_and_one_is_taken(desk):
 def test_nothing_stays_behind_on_the_graphics_card(desk):
     def held() -> dict[str, int]:
         hold_a_fan(desk)
-        # all ghosts have been drawn
-        desk.until("drawn => studio.drawn > drawn + 2", desk("studio.drawn"))
         desk.page.keyboard.press("Escape")
         desk.page.keyboard.press("Escape")
         desk.until("studio.previews.length === 0 && !studio.state.input.held")
