@@ -147,8 +147,9 @@ class Skeleton:
             h -= felt[dofs]
         closed, closed0 = self._closed(world)
         if stand is None:
-            # contacts that do not bear from below
-            h -= data.qfrc_constraint[dofs]
+            # contacts that do not bear from below. What a joint's stop pushed with is left out: control that counts on it
+            # leans on the stop
+            h -= (data.qfrc_constraint - world.stopped)[dofs]
             found = _answer(M, h, nr, np.zeros((0, len(dofs))), np.zeros(0), np.zeros((0, 0)), closed)
             return Answer(*found, -1, closed, closed0)
         lever, bias = world.dynamics().points(stand.bone, stand.points)
