@@ -21,6 +21,7 @@ from manikin.compiled import kernel
 from manikin.physics.contacts import contact_bodies
 from manikin.physics.inversion import Squeeze, find_squeeze
 from manikin.physics.pressure import pressure_rows
+from manikin.physics.survey import point_rows
 from manikin.physics.world import World
 
 Array = NDArray[np.float64]
@@ -85,6 +86,7 @@ class Skeleton:
     high: Array
     torque: Array  # torque limits [N m]
     servo: Array  # gain [N m s] of the velocity servos; 0 where the actuator is a motor
+    motions: int  # nv, of the whole world
     bone_of: Ints  # (nbody,) the bone that a body belongs to, a node of flesh to the nearest one; -1 for others
     loops: tuple[Joined, ...]
     ties: Array  # (t, na) sums of joint angles that have limits of their own, such as where a loop is cut
@@ -106,33 +108,22 @@ class Skeleton:
 
     def stand(self, world: World) -> Stand | None:
         """The bone that bears most of what the character stands on; None in flight."""
-        bones, points, depth = self._bearing(world)
-        if not len(bones):
+        model, data = world.model, world.data
+        if not data.ncon:
             return None
-        load = np.bincount(bones, depth)
-        bone = int(load.argmax())
-        mine = bones == bone
-        deepest = np.argsort(-depth[mine], kind="stable")[:MOST_POINTS]
-        return Stand(bone, points[mine][deepest])
+        contact = data.contact
+        bone, points = _bearing(
+            contact_bodies(model, data), contact.dist, contact.includemargin, contact.frame, contact.pos, self.bone_of
+        )
+        return Stand(bone, points) if bone >= 0 else None
 
     def touches(self, world: World) -> bool:
         """Whether anything of the character touches anything else."""
-        return bool(len(self._contacts(world)[0]))
-
-    def _contacts(self, world: World) -> tuple[Ints, Ints, Array]:
-        """Near contacts (k,) with others: number, the bone, and the normal's upward part on it."""
         model, data = world.model, world.data
         if not data.ncon:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+            return False
         contact = data.contact
-        return _near(contact_bodies(model, data), contact.dist - contact.includemargin, contact.frame, self.bone_of)
-
-    def _bearing(self, world: World) -> tuple[Ints, Array, Array]:
-        """Bones, points and depths [m] of contacts from below."""
-        which, bones, up = self._contacts(world)
-        below = up > UPWARD
-        which, contact = which[below], world.data.contact
-        return bones[below], contact.pos[which], (BEARING - contact.dist + contact.includemargin)[which]
+        return bool(_touches(contact_bodies(model, data), contact.dist, contact.includemargin, self.bone_of))
 
     def inertia(self, world: World) -> Array:
         """The skeleton's block (n, n) of the inertia."""
@@ -140,30 +131,39 @@ class Skeleton:
 
     def answer(self, world: World, stand: Stand | None, felt: Array | None = None) -> Answer:
         """The affine maps at the present state. felt (nv,): generalised forces from outside that control knows of."""
-        nr, dofs, data = len(self.root), self.dofs, world.data
-        M = self.inertia(world)
-        h = data.qfrc_bias[dofs] - data.qfrc_passive[dofs]
-        if felt is not None:
-            h -= felt[dofs]
+        data, dynamics = world.data, world.dynamics()
         closed, closed0 = self._closed(world)
+        known = self._known if felt is None else felt
         if stand is None:
             # contacts that do not bear from below. What a joint's stop pushed with is left out: control that counts on it
             # leans on the stop
-            h -= (data.qfrc_constraint - world.stopped)[dofs]
-            found = _answer(M, h, nr, np.zeros((0, len(dofs))), np.zeros(0), np.zeros((0, 0)), closed)
-            return Answer(*found, -1, closed, closed0)
-        lever, bias = world.dynamics().points(stand.bone, stand.points)
-        # a planar root cannot feel how pressure is spread across its plane
-        edges = pressure_rows(stand.points, nr < FREE)
-        found = _answer(M, h, nr, np.ascontiguousarray(lever[:, dofs]), -bias, edges, closed)
+            known = known + data.qfrc_constraint - world.stopped
+            stand = self._nowhere
+        found = _answer_at(
+            data.M, *dynamics.sparsity, self._place, self.dofs, data.qfrc_bias, data.qfrc_passive, known, len(self.root),
+            stand.bone, stand.points, *dynamics.moving, closed,
+        )  # fmt: skip
         return Answer(*found, stand.bone, closed, closed0)
+
+    @cached_property
+    def _known(self) -> Array:
+        """Forces (nv,) from outside that control knows of, when it knows of none."""
+        return np.zeros(self.motions)
+
+    @cached_property
+    def _nowhere(self) -> Stand:
+        return Stand(-1, np.zeros((0, 3)))
+
+    @cached_property
+    def _open(self) -> tuple[Array, Array]:
+        """The rows of Eq. 14 where nothing is closed."""
+        return np.zeros((0, len(self.active))), np.zeros(0)
 
     def _closed(self, world: World) -> tuple[Array, Array]:
         """Rows (k, na) and right-hand side (k,) of Eq. 14. The gap that is left is not pulled together here: what holds
         the loop in the world does that."""
-        na = len(self.active)
         if not self.loops:
-            return np.zeros((0, na)), np.zeros(0)
+            return self._open
         dynamics = world.dynamics()
         found = []
         for bones, points in self.loops:
@@ -175,10 +175,35 @@ class Skeleton:
 
 
 @kernel
+def _answer_at(
+    M: Array, start: Ints32, count: Ints32, column: Ints32, place: Ints, dofs: Ints, bias: Array, passive: Array, known: Array,
+    nr: int, bone: int, points: Array, com: Array, tree: Ints32, last_dof: Ints, dof_parent: Ints32, cdof: Array, cvel: Array,
+    cacc: Array, closed: Array,
+) -> tuple[Array, Array, Array, Array, Array, Array]:  # fmt: skip
+    """All of Answer but the bone. known (nv,): forces that control knows of; points (k, 3): where the bone stands, if it does."""
+    n = dofs.shape[0]
+    h = np.empty(n)
+    for i in range(n):
+        h[i] = bias[dofs[i]] - passive[dofs[i]] - known[dofs[i]]
+    inertia = _block(M, start, count, column, place, dofs)
+    k = points.shape[0]
+    if k == 0:
+        return _answer(inertia, h, nr, np.zeros((0, n)), np.zeros(0), np.zeros((0, 0)), closed)
+    jac, wanted = point_rows(points, com[tree[bone]], last_dof[bone], dof_parent, cdof, cvel[bone], cacc[bone])
+    lever = np.empty((3 * k, n))
+    for r in range(3 * k):
+        wanted[r] = -wanted[r]
+        for i in range(n):
+            lever[r, i] = jac[r, dofs[i]]
+    # a planar root cannot feel how pressure is spread across its plane
+    return _answer(inertia, h, nr, lever, wanted, pressure_rows(points, nr < FREE), closed)
+
+
+@kernel
 def _answer(
     M: Array, h: Array, nr: int, lever: Array, wanted: Array, edges: Array, closed: Array
 ) -> tuple[Array, Array, Array, Array, Array, Array]:  # fmt: skip
-    """All of Answer but the bone. lever (3 k, n), wanted (3 k,): contact points that shall accelerate so, if any.
+    """The same from the inertia (n, n) and other forces h (n,). lever (3 k, n), wanted (3 k,): contact points that shall accelerate so, if any.
     edges (m, 3 k): rows on the forces at those points. closed (c, na): rows that keep loops closed. What holds a loop
     together may add any torques closed^T f; of those that move the joints alike the least are taken."""
     n = M.shape[0]
@@ -194,7 +219,8 @@ def _answer(
     else:
         # the root's motions that the points resist, and those that they leave free
         root, rest = np.ascontiguousarray(lever[:, :nr]), np.ascontiguousarray(lever[:, nr:])
-        U, s, Vt = np.linalg.svd(root, True)
+        # what fewer rows than motions leave free is told by the full decomposition alone
+        U, s, Vt = np.linalg.svd(root, root.shape[0] < nr)
         rank = 0
         for value in s:
             rank += value > STILL * s[0]
@@ -250,19 +276,48 @@ def _opening(jac1: Array, bias1: Array, jac2: Array, bias2: Array, active: Ints)
 
 
 @kernel
-def _near(pairs: Ints32, dist: Array, frame: Array, bone_of: Ints) -> tuple[Ints, Ints, Array]:
-    """Contacts between one of the bones and something else: number, bone, and the normal's upward part on the bone."""
-    which, bones, up = np.empty(dist.shape[0], np.int64), np.empty(dist.shape[0], np.int64), np.empty(dist.shape[0])
+def _touches(pairs: Ints32, dist: Array, margin: Array, bone_of: Ints) -> bool:
+    """Whether a contact between one of the bones and something else is near."""
+    for c in range(dist.shape[0]):
+        if dist[c] - margin[c] < BEARING and (bone_of[pairs[c, 0]] >= 0) != (bone_of[pairs[c, 1]] >= 0):
+            return True
+    return False
+
+
+@kernel
+def _bearing(pairs: Ints32, dist: Array, margin: Array, frame: Array, pos: Array, bone_of: Ints) -> tuple[int, Array]:
+    """The bone that bears most of its contacts with other things from below, -1 for none, and the deepest of its points."""
+    load = np.zeros(bone_of.shape[0])
+    bones = np.full(dist.shape[0], -1)
     found = 0
     for c in range(dist.shape[0]):
         one, two = bone_of[pairs[c, 0]], bone_of[pairs[c, 1]]
-        if dist[c] >= BEARING or (one >= 0) == (two >= 0):
+        if dist[c] - margin[c] >= BEARING or (one >= 0) == (two >= 0):
             continue
         # normals point from the first body to the second
-        which[found], bones[found] = c, max(one, two)
-        up[found] = frame[c, 2] if two >= 0 else -frame[c, 2]
-        found += 1
-    return which[:found], bones[:found], up[:found]
+        if (frame[c, 2] if two >= 0 else -frame[c, 2]) > UPWARD:
+            bones[c] = max(one, two)
+            load[bones[c]] += BEARING - dist[c] + margin[c]
+            found += 1
+    if found == 0:
+        return -1, np.zeros((0, 3))
+    bone = 0
+    for b in range(load.shape[0]):
+        if load[b] > load[bone]:
+            bone = b
+    points, count = np.empty((MOST_POINTS, 3)), 0
+    while count < MOST_POINTS:
+        deepest = -1
+        for c in range(dist.shape[0]):
+            if bones[c] == bone and (deepest < 0 or dist[c] - margin[c] < dist[deepest] - margin[deepest]):
+                deepest = c
+        if deepest < 0:
+            break
+        for k in range(3):
+            points[count, k] = pos[deepest, k]
+        bones[deepest] = -1
+        count += 1
+    return bone, points[:count].copy()
 
 
 @kernel
@@ -311,6 +366,7 @@ def find_skeleton(
         high=np.where(limited, high, np.inf),
         torque=np.where(forced, model.actuator_forcerange[actuators, 1], np.inf),
         servo=-model.actuator_biasprm[actuators, 2],
+        motions=int(model.nv),
         bone_of=bone_of,
         loops=_find_loops(model, {world.body(b) for b in bodies}),
         **_find_ties(model, numbers),
