@@ -132,7 +132,7 @@ class Skeleton:
             # leans on the stop
             known = known + data.qfrc_constraint - world.stopped
             stand = self._nowhere
-        found = answer_at(
+        found = answer_at(  # type: ignore[call-arg]
             data.M, *dynamics.sparsity, self._place, self.dofs, data.qfrc_bias, data.qfrc_passive, known, len(self.root),
             stand.bone, stand.points, *dynamics.moving, closed,
         )  # fmt: skip
