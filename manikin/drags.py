@@ -30,7 +30,7 @@ name = "drags"
 controller = "direct"
 timestep = {timestep}
 [control]
-rate = 200
+rate = {rate}
 contact_joints = {tied}
 [character]
 model = "{model}"
@@ -80,12 +80,12 @@ class Outcome:
     broke: str
 
 
-def stand(model: str) -> Run:
-    """A character at rest on the ground, ready to be dragged."""
+def stand(model: str, rate: int = 200) -> Run:
+    """A character at rest on the ground, ready to be dragged; rate: of control [Hz]."""
     # soft bodies stand on flesh, which gives way: their bones are not tied to the ground
     rigid = model == "lamp"
     timestep, tied = 0.001 if rigid else 0.0025, str(rigid).lower()
-    text = _SCENE.format(model=model, bone=_BONE[model], timestep=timestep, tied=tied)
+    text = _SCENE.format(model=model, bone=_BONE[model], timestep=timestep, tied=tied, rate=rate)
     run = build_run(parse_text(text, "drags"), record=False)
     run.advance(round(0.3 / run.world.timestep))
     return run
@@ -135,10 +135,11 @@ def perform(still: Run, drag: Drag, seconds: float = SECONDS) -> Outcome:
         q = world.data.qpos[skeleton.address]
         over = max(float((q - high).max()), float((low - q).max()), 0.0)
         # a joint that was thrown over its limit is there because of the impact for as long as it stays
-        thrown = over > SMOOTH and (thrown or world.time - hit <= AFTER)
+        lately = world.time - hit <= AFTER
+        thrown = over > SMOOTH and (thrown or lately)
         began = began if over > SMOOTH else world.time
         beyond = max(beyond, world.time - max(began, hit))
-        if thrown:
+        if thrown or lately:
             struck = max(struck, over)
         else:
             smooth = max(smooth, over)

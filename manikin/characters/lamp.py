@@ -58,6 +58,8 @@ INERTIA = {
     "lower_yaw": 0.0035, "lower_roll": 0.02, "lower_pitch": 0.02, "upper_pitch": 0.015, "head_yaw": 0.0018, "head_pitch": 0.0018
 }  # fmt: skip
 SERVO = 0.1
+# a joint's stop acts so far [rad] before the end of its range: control keeps off it, and what comes unexpected ends there
+STOP = {"margin": 0.02, "solreflimit": "0.003 1", "solimplimit": "0.95 0.99 0.001"}
 
 # the pose it waits in [deg]: bent, looking ahead and a little down
 START = {"lower_pitch": -38.0, "upper_pitch": 84.0, "head_pitch": -32.0}
@@ -82,7 +84,7 @@ def lamp(strength: float = 1.0, prefix: str = "", at: tuple[float, float, float]
             name, limit = f"{prefix}{part.name}_{hinge.motion}", hinge.torque * strength
             child(
                 body, "joint", name=name, type="hinge", axis=hinge.axis, range=np.deg2rad([hinge.low, hinge.high]),
-                damping=0.01, armature=0.001,
+                damping=0.01, armature=0.001, **STOP,
             )  # fmt: skip
             kv = SERVO * INERTIA[f"{part.name}_{hinge.motion}"] / TIMESTEP
             actuators.append(element("velocity", name=name, joint=name, kv=kv, forcerange=[-limit, limit]))

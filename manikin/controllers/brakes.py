@@ -13,7 +13,7 @@ BETA = 2e-3
 AHEAD = 0.06
 # a braking acceleration [rad/s^2] that can always be had
 BRAKE = 60.0
-# a joint beyond its limit is led back in about this time [s]
+# a joint beyond its limit is led back in about this time [s], and no update takes one to where its limit is nearer in time
 RETURN = 0.02
 # the least Delta [rad]
 MARGIN = 0.1
@@ -30,30 +30,29 @@ FLESH_STIFF = 1e-3
 
 @kernel
 def brake(gap: float, v: float, dt: float) -> float:
-    """The greatest acceleration of a joint that is `gap` before a limit and moves towards it with v; infinite far from it."""
-    inside = max(gap - BETA, 0.0)
-    # the speed that may be reached with the coming update; beyond the limit it leads back
-    most = np.sqrt(2 * BRAKE * inside) if gap > 0 else gap / RETURN
-    keep = (most - v) / dt
-    if v > 0:
-        out = -(v * v) / (2 * inside + BETA) if gap < max(MARGIN, AHEAD * v) else np.inf
-    else:
-        out = keep if gap < MARGIN else np.inf
-    return min(out, keep) if gap <= 0 else out
-
-
-@kernel
-def settle(gap: float, v: float, dt: float) -> float:
-    """The acceleration that stops a joint within one update and then leads it back, if it comes beyond its limit meanwhile."""
-    return (min(gap - 0.5 * v * dt, 0.0) / RETURN - v) / dt if v > 0 else -np.inf
+    """The greatest acceleration, held for an update, of a joint that is `gap` before a limit and moves towards it with v."""
+    # how far it would be after the update, but for the speed that it is given
+    left = gap - 0.5 * v * dt
+    if left <= 0:
+        # beyond the limit by then: stopped within the update, and led back
+        return (left / RETURN - v) / dt
+    printed = -(v * v) / (2 * max(gap - BETA, 0.0) + BETA) if v > 0 else 0.0
+    if v > 0 and gap < max(MARGIN, AHEAD * v):
+        # at the limit itself the parabola asks for v^2 / beta: for a whole update, that would throw the joint back
+        return max(printed, -v / dt)
+    # the speed that it may have after the update: one that can be braked from there on, or that leaves time enough
+    inside = max(left - BETA, 0.0)
+    slow = 0.5 * (np.sqrt((BRAKE * dt) ** 2 + 8 * BRAKE * inside) - BRAKE * dt)
+    return max(printed, (max(slow, inside / (RETURN + 0.5 * dt)) - v) / dt)
 
 
 @kernel
 def parabola(q: Array, v: Array, low: Array, high: Array, dt: float) -> tuple[Array, Array]:
-    """Eq. 9: the least and the greatest acceleration of joints, infinite where nothing is near.
+    """Eq. 9: the least and the greatest acceleration of joints, infinite where there is no limit.
 
-    Departures: the parabola's top lies half of beta inside the limit; braking begins where the limit is near in time; and a
-    joint that rests at its limit, or comes back from it, must not set out for it at a speed that it could not brake.
+    Departures: the parabola's top lies half of beta inside the limit; braking begins where the limit is near in time; no
+    update asks for more than it takes to stop a joint and lead it back; and a joint that is not braked, wherever it is, must
+    not come with the coming update to where it could no longer be braked.
     """
     least, most = np.empty(q.shape[0]), np.empty(q.shape[0])
     for j in range(q.shape[0]):
@@ -66,20 +65,14 @@ def limit_rows(
     q: Array, v: Array, low: Array, high: Array, torque: Array, D: Array, torque0: Array, rest: Array, squeezed: Array,
     dt: float,
 ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
-    """All limits as rows C u with their bounds and their stiffness: joints that are near theirs, torques (Eq. 10), and joints
-    in squeezed flesh.
+    """All limits as rows C u with their bounds and their stiffness: joints (Eq. 9), torques (Eq. 10), and joints in squeezed
+    flesh.
 
     Torque rows are scaled, so that all rows are of like size. squeezed (n,): the least volume around each joint by its volume
     at rest. The document does not say what keeps its flesh whole; without the last rows quick drags turn it inside out.
     """
     n = q.shape[0]
     least, most = parabola(q, v, low, high, dt)
-    for j in range(n):
-        # at the limit itself the parabola asks for v^2 / beta. The stiff servos in flesh would carry that out at once, for a
-        # whole update, and throw the joint back at a multiple of its speed; those of the lamp take their time.
-        if squeezed[j] < np.inf:
-            most[j] = max(most[j], settle(high[j] - q[j], v[j], dt))
-            least[j] = min(least[j], -settle(q[j] - low[j], -v[j], dt))
     C, below, above, stiff = np.zeros((3 * n, n)), np.empty(3 * n), np.empty(3 * n), np.empty(3 * n)
     m = 0
     for j in range(n):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from manikin.compiled import kernel
 from manikin.controllers.brakes import limit_rows, tie_rows
-from manikin.linear.hierarchy import Bounds, Level, solve_hierarchy
+from manikin.linear.hierarchy import Bounds, Level, identity, solve_stacked
 from manikin.physics.skeleton import Answer, Skeleton
 from manikin.physics.world import Control, TaskReport, World
 from manikin.tasks.task import Task, rows_of
@@ -91,30 +91,32 @@ class Direct:
         A, b = np.empty((len(wanted), len(skeleton.active))), np.empty(len(wanted))
         _on_joints(rows, wanted, skeleton.dofs, answer.T, answer.t0, A, b)
         bounds = self._bounds(world, skeleton, answer, dt)
-        R, r = self._prefer(world, skeleton, answer, dt)
+        prefer, ends = self._prefer(world, skeleton, answer, dt), _levels(tasks, places, A, b)
         first = Level(answer.closed, answer.closed0) if len(answer.closed) else None
-        levels, prefer = _levels(tasks, places, A, b), (self.damping * R, self.damping * r)
-        x, slack = solve_hierarchy(levels, bounds, *prefer, first)
-        if self.unilateral and _tips(answer, x, weight := skeleton.weight):
-            pressed = _pressed(bounds, answer, weight)
-            flat, missed = solve_hierarchy(levels, pressed, *prefer, first)
+        x, slack = solve_stacked(A, b, ends, bounds, *prefer, first)
+        torque, tips = _outcome(x, answer.D, answer.torque0, answer.P, answer.press0, skeleton.weight)
+        if self.unilateral and tips:
+            pressed = _pressed(bounds, answer, skeleton.weight)
+            flat, missed = solve_stacked(A, b, ends, pressed, *prefer, first)
             if not missed.any():
                 bounds, x, slack = pressed, flat, missed
+                torque = answer.D @ x + answer.torque0
         self.contradictions += bool(slack.any() and (slack[bounds.stiff >= 1.0] > MOVED).any())
-        return Decision(x, answer.D @ x + answer.torque0, bounds, slack, answer)
+        return Decision(x, torque, bounds, slack, answer)
 
     def _prefer(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> tuple[Array, Array]:
         """R, r: what should be small is R u + r."""
         n = len(skeleton.active)
         if self.formulation == "acceleration":
-            return np.eye(n), np.zeros(n)
+            return self.damping * identity(n), np.zeros(n)
         if self.formulation == "velocity":
             # Eq. 15 with its sign set right: the velocity after the coming update is qvel + dt u
-            return np.eye(n), world.data.qvel[skeleton.active] / dt
+            return self.damping * identity(n), world.data.qvel[skeleton.active] * (self.damping / dt)
         # torque alone lets light joints whip about, and in the end costs more (Hollerbach & Suh 1987): they also come to rest
         scale = max(float(np.trace(answer.D)) / n, 1e-9)
         speed = world.data.qvel[skeleton.active]
-        return np.concatenate([answer.D / scale, np.eye(n)]), np.concatenate([answer.torque0 / scale, speed / REST])
+        R, r = np.concatenate([answer.D / scale, np.eye(n)]), np.concatenate([answer.torque0 / scale, speed / REST])
+        return self.damping * R, self.damping * r
 
     def _bounds(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> Bounds:
         """Eq. 9 and Eq. 10 as rows, and joints whose flesh is squeezed."""
@@ -158,24 +160,26 @@ def _drive(
             ctrl[a] = torque[j]
 
 
-def _levels(tasks: Sequence[Task], places: tuple[slice, ...], A: Array, b: Array) -> list[Level]:
-    """Rows of equal priority together; weights within a level."""
-    levels: list[Level] = []
-    begin = 0
+def _levels(tasks: Sequence[Task], places: tuple[slice, ...], A: Array, b: Array) -> NDArray[np.int64]:
+    """Where levels begin and end: rows of equal priority together. Weights within a level are multiplied in."""
+    ends = [0]
     for k, (task, rows) in enumerate(zip(tasks, places)):
         if task.weight != 1.0:
             A[rows] *= task.weight
             b[rows] *= task.weight
         if k + 1 == len(tasks) or tasks[k + 1].priority != task.priority:
-            levels.append(Level(A[begin : rows.stop], b[begin : rows.stop]))
-            begin = rows.stop
-    return levels
+            ends.append(rows.stop)
+    return np.array(ends if tasks else [0, 0])
 
 
-def _tips(answer: Answer, u: Array, weight: float) -> bool:
-    """Whether a bone that bears weight would turn over an edge of what it stands on."""
-    press = answer.P @ u + answer.press0
-    return bool(len(press) and press[0] > BEARS * weight and press.min() < 0)
+@kernel
+def _outcome(u: Array, D: Array, torque0: Array, P: Array, press0: Array, weight: float) -> tuple[Array, bool]:
+    """The torques (n,), and whether a bone that bears weight would turn over an edge of what it stands on."""
+    torque = np.dot(D, u) + torque0
+    if P.shape[0] == 0:
+        return torque, False
+    press = np.dot(P, u) + press0
+    return torque, press[0] > BEARS * weight and press.min() < 0
 
 
 def _pressed(bounds: Bounds, answer: Answer, weight: float) -> Bounds:

@@ -7,6 +7,7 @@ among equals. Where the inequalities contradict each other they give way by the 
 """
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from manikin.compiled import kernel
 
 Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # directions that a level moves by less than this share of its strongest one are left to it all the same: not handed down
 USED = 1e-7
@@ -51,22 +53,25 @@ class Answer(NamedTuple):
 
 def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array, first: Level | None = None) -> Answer:
     """x for all levels in turn. first: rows that hold exactly, before anything else (closed loops)."""
-    n = R.shape[1]
-    x, N = np.zeros(n), np.eye(n)
-    if first is not None and len(first.A):
-        x, N = _exact(first.A, first.b)
     if not levels:
-        levels = (Level(np.zeros((0, n)), np.zeros(0)),)
+        levels = (Level(np.zeros((0, R.shape[1])), np.zeros(0)),)
     ends = np.array(tuple(accumulate((len(level.b) for level in levels), initial=0)))
-    A, b = levels[0] if len(levels) == 1 else (np.concatenate(parts) for parts in zip(*levels))
+    A, b = (np.concatenate(parts) for parts in zip(*levels))
+    return solve_stacked(A, b, ends, bounds, R, r, first)
+
+
+def solve_stacked(A: Array, b: Array, ends: Ints, bounds: Bounds, R: Array, r: Array, first: Level | None = None) -> Answer:
+    """The same for levels one below the other. ends (k + 1,): level i has the rows from ends[i] to ends[i + 1]."""
+    n, last = R.shape[1], len(ends) - 1
+    x, N = (np.zeros(n), identity(n)) if first is None or not len(first.A) else _exact(first.A, first.b)
     C, low, high, slack = bounds.C, bounds.low, bounds.high, np.zeros(len(bounds.C))
     kept, k, step = False, 0, _NONE
     while True:
         k, x, N, *limited = _free_levels(A, b, ends, k, step, C, low, high, kept, R, r, x, N)
-        if k == len(levels) or N.shape[1] == 0:
+        if k == last or N.shape[1] == 0:
             return Answer(x, slack)
         H, f, CN, least, most = limited
-        found, _, flag, _ = daqp.solve(H, f, CN, most, least, np.zeros(len(C), np.int32), primal_tol=EXACT)
+        found, _, flag, _ = daqp.solve(H, f, CN, most, least, _senses(len(C)), primal_tol=EXACT)
         if flag in _OPTIMAL:
             step, kept = np.asarray(found), True
         elif kept or k:
@@ -78,9 +83,21 @@ def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array,
             step, kept = _NONE, True
 
 
+@cache
+def identity(n: int) -> Array:
+    """The unit matrix, which nobody writes to."""
+    return np.eye(n)
+
+
+@cache
+def _senses(count: int) -> NDArray[np.int32]:
+    """For the solver: so many plain inequalities."""
+    return np.zeros(count, np.int32)
+
+
 @kernel
 def _free_levels(
-    A: Array, b: Array, starts: NDArray[np.int64], k: int, step: Array, C: Array, low: Array, high: Array, kept: bool,
+    A: Array, b: Array, starts: Ints, k: int, step: Array, C: Array, low: Array, high: Array, kept: bool,
     R: Array, r: Array, x: Array, N: Array,
 ) -> tuple[int, Array, Array, Array, Array, Array, Array, Array]:  # fmt: skip
     """Levels from k on, as far as they need no solver: the bounds leave the answer as it is. The usual case, and a quick one.

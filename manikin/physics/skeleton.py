@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from manikin.compiled import kernel
 from manikin.physics.contacts import contact_bodies
 from manikin.physics.inversion import Squeeze, find_squeeze
-from manikin.physics.pressure import pressure_rows
+from manikin.physics.skeleton_rows import answer_at, block, opening
 from manikin.physics.world import World
 
 Array = NDArray[np.float64]
@@ -33,12 +33,6 @@ BEARING = 0.0015
 UPWARD = 0.5
 # points of the bearing bone that are looked at
 MOST_POINTS = 8
-# of the root's motions, those that contact points move by less than this share of the most are free
-STILL = 1e-3
-# motions of a free root
-FREE = 6
-# rows of a loop that are so small [m] by its largest ask nothing: a planar loop cannot open across its plane
-FLAT = 1e-6
 
 
 class Answer(NamedTuple):
@@ -85,6 +79,7 @@ class Skeleton:
     high: Array
     torque: Array  # torque limits [N m]
     servo: Array  # gain [N m s] of the velocity servos; 0 where the actuator is a motor
+    motions: int  # nv, of the whole world
     bone_of: Ints  # (nbody,) the bone that a body belongs to, a node of flesh to the nearest one; -1 for others
     loops: tuple[Joined, ...]
     ties: Array  # (t, na) sums of joint angles that have limits of their own, such as where a loop is cut
@@ -106,179 +101,114 @@ class Skeleton:
 
     def stand(self, world: World) -> Stand | None:
         """The bone that bears most of what the character stands on; None in flight."""
-        bones, points, depth = self._bearing(world)
-        if not len(bones):
+        model, data = world.model, world.data
+        if not data.ncon:
             return None
-        load = np.bincount(bones, depth)
-        bone = int(load.argmax())
-        mine = bones == bone
-        deepest = np.argsort(-depth[mine], kind="stable")[:MOST_POINTS]
-        return Stand(bone, points[mine][deepest])
+        contact = data.contact
+        bone, points = _bearing(
+            contact_bodies(model, data), contact.dist, contact.includemargin, contact.frame, contact.pos, self.bone_of
+        )
+        return Stand(bone, points) if bone >= 0 else None
 
     def touches(self, world: World) -> bool:
         """Whether anything of the character touches anything else."""
-        return bool(len(self._contacts(world)[0]))
-
-    def _contacts(self, world: World) -> tuple[Ints, Ints, Array]:
-        """Near contacts (k,) with others: number, the bone, and the normal's upward part on it."""
         model, data = world.model, world.data
         if not data.ncon:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+            return False
         contact = data.contact
-        return _near(contact_bodies(model, data), contact.dist - contact.includemargin, contact.frame, self.bone_of)
-
-    def _bearing(self, world: World) -> tuple[Ints, Array, Array]:
-        """Bones, points and depths [m] of contacts from below."""
-        which, bones, up = self._contacts(world)
-        below = up > UPWARD
-        which, contact = which[below], world.data.contact
-        return bones[below], contact.pos[which], (BEARING - contact.dist + contact.includemargin)[which]
+        return bool(_touches(contact_bodies(model, data), contact.dist, contact.includemargin, self.bone_of))
 
     def inertia(self, world: World) -> Array:
         """The skeleton's block (n, n) of the inertia."""
-        return _block(world.data.M, *world.dynamics().sparsity, self._place, self.dofs)
+        return block(world.data.M, *world.dynamics().sparsity, self._place, self.dofs)
 
     def answer(self, world: World, stand: Stand | None, felt: Array | None = None) -> Answer:
         """The affine maps at the present state. felt (nv,): generalised forces from outside that control knows of."""
-        nr, dofs, data = len(self.root), self.dofs, world.data
-        M = self.inertia(world)
-        h = data.qfrc_bias[dofs] - data.qfrc_passive[dofs]
-        if felt is not None:
-            h -= felt[dofs]
+        data, dynamics = world.data, world.dynamics()
         closed, closed0 = self._closed(world)
+        known = self._known if felt is None else felt
         if stand is None:
-            # contacts that do not bear from below
-            h -= data.qfrc_constraint[dofs]
-            found = _answer(M, h, nr, np.zeros((0, len(dofs))), np.zeros(0), np.zeros((0, 0)), closed)
-            return Answer(*found, -1, closed, closed0)
-        lever, bias = world.dynamics().points(stand.bone, stand.points)
-        # a planar root cannot feel how pressure is spread across its plane
-        edges = pressure_rows(stand.points, nr < FREE)
-        found = _answer(M, h, nr, np.ascontiguousarray(lever[:, dofs]), -bias, edges, closed)
+            # contacts that do not bear from below. What a joint's stop pushed with is left out: control that counts on it
+            # leans on the stop
+            known = known + data.qfrc_constraint - world.stopped
+            stand = self._nowhere
+        found = answer_at(  # type: ignore[call-arg]
+            data.M, *dynamics.sparsity, self._place, self.dofs, data.qfrc_bias, data.qfrc_passive, known, len(self.root),
+            stand.bone, stand.points, *dynamics.moving, closed,
+        )  # fmt: skip
         return Answer(*found, stand.bone, closed, closed0)
+
+    @cached_property
+    def _known(self) -> Array:
+        """Forces (nv,) from outside that control knows of, when it knows of none."""
+        return np.zeros(self.motions)
+
+    @cached_property
+    def _nowhere(self) -> Stand:
+        return Stand(-1, np.zeros((0, 3)))
+
+    @cached_property
+    def _open(self) -> tuple[Array, Array]:
+        """The rows of Eq. 14 where nothing is closed."""
+        return np.zeros((0, len(self.active))), np.zeros(0)
 
     def _closed(self, world: World) -> tuple[Array, Array]:
         """Rows (k, na) and right-hand side (k,) of Eq. 14. The gap that is left is not pulled together here: what holds
         the loop in the world does that."""
-        na = len(self.active)
         if not self.loops:
-            return np.zeros((0, na)), np.zeros(0)
+            return self._open
         dynamics = world.dynamics()
         found = []
         for bones, points in self.loops:
-            one, two = (dynamics.points(b, dynamics.on_body(b, p)[None]) for b, p in zip(bones, points))
-            found.append(_opening(*one, *two, self.active))
+            found.append(opening(*bones, *points, self.active, dynamics.xpos, dynamics.xmat, *dynamics.moving))
         if len(found) == 1:
             return found[0]
         return np.concatenate([rows for rows, _ in found]), np.concatenate([right for _, right in found])
 
 
 @kernel
-def _answer(
-    M: Array, h: Array, nr: int, lever: Array, wanted: Array, edges: Array, closed: Array
-) -> tuple[Array, Array, Array, Array, Array, Array]:  # fmt: skip
-    """All of Answer but the bone. lever (3 k, n), wanted (3 k,): contact points that shall accelerate so, if any.
-    edges (m, 3 k): rows on the forces at those points. closed (c, na): rows that keep loops closed. What holds a loop
-    together may add any torques closed^T f; of those that move the joints alike the least are taken."""
-    n = M.shape[0]
-    na = n - nr
-    Mrr, Mra = np.ascontiguousarray(M[:nr, :nr]), np.ascontiguousarray(M[:nr, nr:])
-    T, t0 = np.zeros((n, na)), np.zeros(n)
-    for j in range(na):
-        T[nr + j, j] = 1.0
-    inverse = np.zeros((nr, 0))
-    if lever.shape[0] == 0:
-        T[:nr] = -np.linalg.solve(Mrr, Mra)
-        t0[:nr] = -np.linalg.solve(Mrr, h[:nr].copy())
-    else:
-        # the root's motions that the points resist, and those that they leave free
-        root, rest = np.ascontiguousarray(lever[:, :nr]), np.ascontiguousarray(lever[:, nr:])
-        U, s, Vt = np.linalg.svd(root, True)
-        rank = 0
-        for value in s:
-            rank += value > STILL * s[0]
-        scaled = np.ascontiguousarray(Vt[:rank].T)
-        for k in range(rank):
-            scaled[:, k] /= s[k]
-        inverse = np.dot(scaled, np.ascontiguousarray(U[:, :rank].T))
-        A0, b0 = -np.dot(inverse, rest), np.dot(inverse, wanted)
-        free = np.ascontiguousarray(Vt[rank:].T)
-        if free.shape[1] > 0:
-            freeT = np.ascontiguousarray(free.T)
-            weigh = np.linalg.solve(np.dot(np.dot(freeT, Mrr), free), freeT)
-            A0, b0 = (
-                A0 - np.dot(free, np.dot(weigh, np.dot(Mrr, A0) + Mra)),
-                b0 - np.dot(free, np.dot(weigh, np.dot(Mrr, b0) + h[:nr])),
-            )
-        T[:nr], t0[:nr] = A0, b0
-    force, force0 = np.dot(M, T), np.dot(M, t0) + h
-    D, torque0 = force[nr:].copy(), force0[nr:].copy()
-    P, press0 = np.zeros((edges.shape[0], na)), np.zeros(edges.shape[0])
-    if lever.shape[0] > 0:
-        # forces at the points, and where the standing bone is not the root, what they do to the joints
-        given = np.ascontiguousarray(inverse.T)
-        per, fixed = np.dot(given, np.ascontiguousarray(force[:nr])), np.dot(given, force0[:nr])
-        P, press0 = np.dot(edges, per), np.dot(edges, fixed)
-        turn = np.ascontiguousarray(lever[:, nr:].T)
-        D -= np.dot(turn, per)
-        torque0 -= np.dot(turn, fixed)
-    if closed.shape[0] > 0:
-        across = np.ascontiguousarray(closed.T)
-        held = np.dot(across, np.linalg.solve(np.dot(closed, across), closed))
-        D -= np.dot(held, D)
-        torque0 -= np.dot(held, torque0)
-    return T, t0, D, torque0, P, press0
+def _touches(pairs: Ints32, dist: Array, margin: Array, bone_of: Ints) -> bool:
+    """Whether a contact between one of the bones and something else is near."""
+    for c in range(dist.shape[0]):
+        if dist[c] - margin[c] < BEARING and (bone_of[pairs[c, 0]] >= 0) != (bone_of[pairs[c, 1]] >= 0):
+            return True
+    return False
 
 
 @kernel
-def _opening(jac1: Array, bias1: Array, jac2: Array, bias2: Array, active: Ints) -> tuple[Array, Array]:
-    """Eq. 14 for two points that stay together: rows (k, na) on the joints that move them apart, and right-hand side (k,)."""
-    count, na = bias1.shape[0], active.shape[0]
-    rows, right, size = np.empty((count, na)), np.empty(count), np.zeros(count)
-    for i in range(count):
-        right[i] = bias2[i] - bias1[i]
-        for j in range(na):
-            rows[i, j] = jac1[i, active[j]] - jac2[i, active[j]]
-            size[i] = max(size[i], abs(rows[i, j]))
-    told, least = 0, FLAT * size.max()
-    for i in range(count):
-        if size[i] > least:
-            rows[told], right[told] = rows[i], right[i]
-            told += 1
-    return rows[:told], right[:told]
-
-
-@kernel
-def _near(pairs: Ints32, dist: Array, frame: Array, bone_of: Ints) -> tuple[Ints, Ints, Array]:
-    """Contacts between one of the bones and something else: number, bone, and the normal's upward part on the bone."""
-    which, bones, up = np.empty(dist.shape[0], np.int64), np.empty(dist.shape[0], np.int64), np.empty(dist.shape[0])
+def _bearing(pairs: Ints32, dist: Array, margin: Array, frame: Array, pos: Array, bone_of: Ints) -> tuple[int, Array]:
+    """The bone that bears most of its contacts with other things from below, -1 for none, and the deepest of its points."""
+    load = np.zeros(bone_of.shape[0])
+    bones = np.full(dist.shape[0], -1)
     found = 0
     for c in range(dist.shape[0]):
         one, two = bone_of[pairs[c, 0]], bone_of[pairs[c, 1]]
-        if dist[c] >= BEARING or (one >= 0) == (two >= 0):
+        if dist[c] - margin[c] >= BEARING or (one >= 0) == (two >= 0):
             continue
         # normals point from the first body to the second
-        which[found], bones[found] = c, max(one, two)
-        up[found] = frame[c, 2] if two >= 0 else -frame[c, 2]
-        found += 1
-    return which[:found], bones[:found], up[:found]
-
-
-@kernel
-def _block(
-    M: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32], place: Ints, dofs: Ints
-) -> Array:  # fmt: skip
-    """Rows and columns `dofs` of a symmetric matrix whose lower half is sparse; place: where a DOF goes, or -1."""
-    n = dofs.shape[0]
-    out = np.zeros((n, n))
-    for i in range(n):
-        d = dofs[i]
-        for k in range(start[d], start[d] + count[d]):
-            j = place[column[k]]
-            if j >= 0:
-                out[i, j] = M[k]
-                out[j, i] = M[k]
-    return out
+        if (frame[c, 2] if two >= 0 else -frame[c, 2]) > UPWARD:
+            bones[c] = max(one, two)
+            load[bones[c]] += BEARING - dist[c] + margin[c]
+            found += 1
+    if found == 0:
+        return -1, np.zeros((0, 3))
+    bone = 0
+    for b in range(load.shape[0]):
+        if load[b] > load[bone]:
+            bone = b
+    points, count = np.empty((MOST_POINTS, 3)), 0
+    while count < MOST_POINTS:
+        deepest = -1
+        for c in range(dist.shape[0]):
+            if bones[c] == bone and (deepest < 0 or dist[c] - margin[c] < dist[deepest] - margin[deepest]):
+                deepest = c
+        if deepest < 0:
+            break
+        for k in range(3):
+            points[count, k] = pos[deepest, k]
+        bones[deepest] = -1
+        count += 1
+    return bone, points[:count].copy()
 
 
 def find_skeleton(
@@ -286,6 +216,7 @@ def find_skeleton(
 ) -> Skeleton:  # fmt: skip
     """Look a character up in its world. nodes: {node of flesh: the bone it is nearest to}."""
     model = world.model
+    world.feel_stops()
     passive = [world.joint(j) for j in root_joints]
     count = {mujoco.mjtJoint.mjJNT_FREE: 6, mujoco.mjtJoint.mjJNT_BALL: 3}
     root = [int(model.jnt_dofadr[j]) + k for j in passive for k in range(count.get(mujoco.mjtJoint(int(model.jnt_type[j])), 1))]
@@ -310,6 +241,7 @@ def find_skeleton(
         high=np.where(limited, high, np.inf),
         torque=np.where(forced, model.actuator_forcerange[actuators, 1], np.inf),
         servo=-model.actuator_biasprm[actuators, 2],
+        motions=int(model.nv),
         bone_of=bone_of,
         loops=_find_loops(model, {world.body(b) for b in bodies}),
         **_find_ties(model, numbers),

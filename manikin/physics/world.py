@@ -106,6 +106,9 @@ class World:
         self.tetrahedra = Tetrahedra.of(self.model)
         self._ctrl, self._soft = self.data.ctrl, bool(self.model.nflex)
         self._dynamics = Dynamics(self.model, self.data)
+        # generalised forces (nv,) of the stops of joints and tendons in the last step, for those who want to know
+        self.stopped = np.zeros(self.model.nv)
+        self._feels_stops = False
         self.forward()
 
     def _find_torque_limits(self) -> tuple[Array, Array]:
@@ -180,12 +183,31 @@ class World:
     def forward(self) -> None:
         """Everything that follows from the present state, forces included."""
         mujoco.mj_forward(self.model, self.data)
+        self._feel_stops()
         self._dynamics.refresh()
 
     def refresh(self) -> None:
         """First half of a step: kinematics, inertia, bias forces, constraints."""
         mujoco.mj_step1(self.model, self.data)
         self._dynamics.refresh()
+
+    def feel_stops(self) -> None:
+        """Note from now on what stops push with (`stopped`)."""
+        self._feels_stops = True
+        self._feel_stops()
+
+    def _feel_stops(self) -> None:
+        if not self._feels_stops:
+            return
+        data = self.data
+        if not data.nl:
+            self.stopped[:] = 0.0
+            return
+        # rows of stops come after those of equalities and of friction in joints
+        force, first = np.zeros(data.nefc), data.ne + data.nf
+        stops = slice(first, first + data.nl)
+        force[stops] = data.efc_force[stops]
+        mujoco.mj_mulJacTVec(self.model, data, self.stopped, force)
 
     def dynamics(self) -> Dynamics:
         """The equations of motion at the present state (valid until the next step)."""
@@ -195,6 +217,7 @@ class World:
         """Second half of a step: apply, integrate, and notice divergence at once."""
         self._ctrl[:] = control.ctrl
         mujoco.mj_step2(self.model, self.data)
+        self._feel_stops()
         self.steps += 1
         self._check()
 
@@ -254,6 +277,7 @@ class World:
         other.data = mujoco.MjData(other.model)
         mujoco.mj_copyData(other.data, other.model, self.data)
         other._ctrl, other._soft = other.data.ctrl, self._soft
+        other.stopped, other._feels_stops = self.stopped.copy(), self._feels_stops
         other._dynamics = Dynamics(other.model, other.data)
         other._dynamics.stand_on(self._dynamics.supports)
         other._dynamics.load[:], other._dynamics.external[:] = self.load, self._dynamics.external

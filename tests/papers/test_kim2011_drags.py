@@ -33,12 +33,25 @@ def test_commands_keep_their_bounds_and_nothing_diverges(model: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["lamp", "worm", "fish"])
+@pytest.mark.parametrize("model", ["lamp", "worm", "fish", "donut"])
 def test_joints_stay_within_their_limits(model: str) -> None:
     numbers = summary(outcomes(model))
     assert numbers["overshoot_smooth_rad"] <= SMOOTH
     assert numbers["overshoot_struck_rad"] <= STRUCK
-    assert model == "lamp" or numbers["beyond_limit_s"] <= AFTER
+    assert numbers["beyond_limit_s"] <= AFTER
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rate", "count"), [(50, 40), (200, 60), (1000, 20)])
+def test_joints_of_the_lamp_stay_within_their_limits_for_a_whole_second(rate: int, count: int) -> None:
+    """It is thrown about, turns fast and falls down again."""
+    still = stand("lamp", rate)
+    numbers = summary([perform(still, drag, 1.0) for drag in random_drags(still, count, SEED)])
+    assert numbers["overshoot_smooth_rad"] <= SMOOTH
+    assert numbers["overshoot_struck_rad"] <= STRUCK
+    assert numbers["beyond_limit_s"] <= AFTER
+    assert numbers["diverged_share"] == 0.0
+    assert numbers["contradictions_share"] < 0.01
 
 
 @pytest.mark.slow
@@ -49,13 +62,6 @@ def test_joints_of_the_starfish_are_hardly_ever_beyond_their_limits() -> None:
     assert max(o.smooth for o in seen) <= STRUCK
     assert max(o.struck for o in seen) <= STRUCK
     assert max(o.beyond for o in seen) <= AFTER
-
-
-@pytest.mark.slow
-def test_joints_of_the_donut_are_hardly_beyond_their_limits() -> None:
-    # flesh throws light bones beyond their limits: the document of claims tells how far, here is what must never be passed
-    numbers = summary(outcomes("donut"))
-    assert max(numbers["overshoot_smooth_rad"], numbers["overshoot_struck_rad"]) <= 6 * STRUCK
 
 
 @pytest.mark.slow
