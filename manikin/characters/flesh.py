@@ -39,6 +39,7 @@ class Bone:
     hinges: tuple[Hinge, ...] = ()
     radius: float = 0.0  # [m] how thick it is when nodes look for the nearest bone
     hold: float = 0.5  # where along it the flesh is fixed: nodes near a joint would be squeezed when it bends
+    hard: float = np.inf  # from where along it on (1 is its end) all nodes near it are fixed: a beak, a hard fin
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +150,8 @@ def _attached(plan: Plan, tets: Tets, nearest: Ints) -> Ints:
                 break
         else:
             raise InputError(f"bone '{b.name}' has too few nodes around it to hold: take a finer lattice")
+        along = (tets.nodes[mine] - start) @ way / float(way @ way)
+        bone[mine[along > b.hard]] = k
     return bone
 
 
