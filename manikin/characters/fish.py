@@ -56,7 +56,7 @@ def fish_plan() -> Plan:
         eyes.append(("head", "dark", ball([0.187, 0.0, THICKNESS + side * 0.0305], 0.0078)))
     middle = surface.vertices[surface.faces].mean(axis=1)
     return Plan(
-        "fish", bones, surface, _coarse(), "planar", ("sea", "coral"), density=800.0, young=2.5e4, damping=0.0005,
+        "fish", bones, surface, _coarse(), "planar", ("sea", "coral"), density=800.0, young=2.5e4, damping=0.0005, even=0.0,
         margin=0.0, motor=1.2, stop=0.01,
         paint=(middle[:, 0] < -0.155).astype(np.int64), details=tuple(eyes),
         sites=(("nose", "head", (0.248, 0.0, THICKNESS)), ("fin", "tail", (-0.265, 0.0, THICKNESS))),

@@ -39,7 +39,7 @@ def worm_plan() -> Plan:
         eyes.append(("dark", ball([0.2890, y * 0.0195, RADIUS + 0.0275], 0.0063)))
     last = f"front_{middle}"
     return Plan(
-        "worm", tuple(bones), _surface(), worm_tube(), "planar", ("rose",), density=800.0, damping=0.0005,
+        "worm", tuple(bones), _surface(), worm_tube(), "planar", ("rose",), density=800.0, damping=0.0005, even=0.5,
         margin=-0.0005, motor=0.8, servo=0.8, core=0.026, stop=0.01,
         details=tuple((last, colour, eye) for colour, eye in eyes),
         sites=(("head", last, (LENGTH / 2, 0.0, RADIUS)), ("tail", f"back_{middle}", (-LENGTH / 2, 0.0, RADIUS))),

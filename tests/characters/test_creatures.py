@@ -244,8 +244,8 @@ def test_bent_to_all_its_limits_it_stays_whole(name: str, way: float) -> None:
     model.opt.gravity[:] = 0.0
     joints = model.actuator_trnid[:, 0]
     limit, squeezed = way * model.jnt_range[joints, 1], np.inf
-    for k in range(240):
-        data.ctrl[:] = 40.0 * (limit * min(1.0, k / 160) - data.qpos[model.jnt_qposadr[joints]])
+    for k in range(round(0.6 / TIMESTEP)):
+        data.ctrl[:] = 40.0 * (limit * min(1.0, k * TIMESTEP / 0.4) - data.qpos[model.jnt_qposadr[joints]])
         mujoco.mj_step(model, data)
         squeezed = min(squeezed, character.flesh.volume_ratio(data.flexvert_xpos))
     assert squeezed > 0.1
@@ -263,7 +263,7 @@ def test_joints_are_stopped_before_the_end_of_their_range(name: str) -> None:
     assert (model.jnt_margin[joints] >= 0.01).all()
     stops = model.jnt_range[joints, 1] - model.jnt_margin[joints]
     over = []
-    for _ in range(400):
+    for _ in range(round(1.0 / TIMESTEP)):
         data.ctrl[:] = 1.0
         mujoco.mj_step(model, data)
         over.append(data.qpos[model.jnt_qposadr[joints]] - stops)
@@ -281,7 +281,7 @@ def test_the_donut_s_ring_stays_closed() -> None:
     character = made("donut", 0.1)
     model, data = compiled(character)
     worst = 0.0
-    for _ in range(240):
+    for _ in range(round(0.6 / TIMESTEP)):
         mujoco.mj_step(model, data)
         worst = max(worst, float(np.linalg.norm(data.site("loop_end").xpos - data.site("loop_start").xpos)))
     assert worst < 1e-3
