@@ -12,7 +12,8 @@ import numpy as np
 
 from manikin.characters import sdf
 from manikin.characters.body_plan import Hinge
-from manikin.characters.flesh import TIMESTEP, Bone, Plan
+from manikin.characters.catalog import TIMESTEP
+from manikin.characters.flesh import Bone, Plan
 from manikin.characters.lathe import ball
 from manikin.characters.soft import soft
 from manikin.characters.tets import moments

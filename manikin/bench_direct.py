@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from manikin.characters.flesh import TIMESTEP, flesh_of
+from manikin.characters.catalog import TIMESTEP
+from manikin.characters.flesh import flesh_of
 from manikin.characters.soft import soft
 from manikin.characters.worm import worm_plan, worm_tube
 from manikin.controllers.direct import Direct

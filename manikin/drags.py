@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from manikin.characters.flesh import TIMESTEP
+from manikin.characters.catalog import TIMESTEP
 from manikin.controllers.direct import Direct
 from manikin.errors import Diverged, Inverted
 from manikin.loop import Run

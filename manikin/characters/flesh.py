@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
 from manikin.characters.body_plan import Hinge
+from manikin.characters.catalog import TIMESTEP
 from manikin.characters.lattice import fitted, surround
 from manikin.characters.sdf import Mesh
 from manikin.characters.tets import Embedding, Tets, embed, moments, volumes
@@ -23,9 +24,7 @@ from manikin.errors import InputError
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# The longest time step [s] that soft characters stand. Flesh is integrated explicitly: its forces are those of the pose as it
-# is, and turn nothing in the air. The step must follow its quickest vibration, also where it is stretched and thus stiffer.
-TIMESTEP = 0.0008
+# how near the time step may be to what flesh at rest stands: where it is stretched, it is stiffer
 HASTE = 0.5
 OPTIONS = {"integrator": "Euler", "solver": "Newton", "iterations": "20", "tolerance": "1e-6"}
 # in this time [s] servos take up an error of speed

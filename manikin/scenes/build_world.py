@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from manikin import palette
 from manikin.characters.catalog import REFERENCE_HEIGHT, Character
 from manikin.characters.creatures import CREATURES
-from manikin.characters.flesh import TIMESTEP
 from manikin.characters.human import SOLE_FRICTION, human
 from manikin.errors import ClipError, SceneError, did_you_mean
 from manikin.motion.keyframes import posture_of
@@ -34,7 +33,6 @@ def build_world(scene: Scene) -> tuple[World, list[Actor]]:
     props = {name: _prop(scene, name, spec) for name, spec in scene.props.items()}
     _check_names(scene, props, actors)
     _check_joined(scene, [h for a in actors for h in a.character.hands])
-    _check_timestep(scene, actors)
     world = World(stage(scene.name, [a.character for a in actors], props, scene.timestep, joined=scene.joined))
     for actor in actors:
         _place(world, actor)
@@ -48,15 +46,6 @@ def build_world(scene: Scene) -> tuple[World, list[Actor]]:
     world.forward()
     _join(scene, world)
     return world, actors
-
-
-def _check_timestep(scene: Scene, actors: list[Actor]) -> None:
-    for actor in actors:
-        if actor.character.flesh is not None and scene.timestep > TIMESTEP:
-            raise SceneError(
-                f"{scene.where}: timestep: given {scene.timestep:g}, but the flesh of '{actor.character.model}' needs steps of "
-                f"{TIMESTEP:g} s or less: write timestep = {TIMESTEP:g}"
-            )
 
 
 def _actor(scene: Scene, prefix: str, spec: CharacterSpec) -> Actor:

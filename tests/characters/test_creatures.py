@@ -6,9 +6,8 @@ import pytest
 from scipy.spatial import cKDTree
 
 import manikin as mk
-from manikin.characters.catalog import Character
+from manikin.characters.catalog import TIMESTEP, Character
 from manikin.characters.creatures import CREATURES
-from manikin.characters.flesh import TIMESTEP
 from manikin.characters.tets import moments
 from manikin.errors import Inverted, SceneError
 from manikin.physics.skeleton import find_skeleton

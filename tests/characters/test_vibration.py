@@ -6,14 +6,14 @@ import mujoco
 import numpy as np
 import pytest
 
+from manikin.characters.catalog import TIMESTEP
 from manikin.characters.fish import fish_plan
-from manikin.characters.flesh import HASTE, TIMESTEP, Plan, flesh_of
+from manikin.characters.flesh import HASTE, Plan, flesh_of
 from manikin.characters.soft import soft
 from manikin.characters.starfish import starfish_plan
 from manikin.characters.tets import Tets
 from manikin.characters.vibration import haste, quickest, stiffness
 from manikin.errors import InputError, SceneError
-from manikin.scenes.build import build_run
 from manikin.scenes.scene import parse_text
 from manikin.scenes.stage import stage
 
@@ -92,6 +92,9 @@ def test_flesh_that_would_burst_is_refused() -> None:
 
 def test_a_scene_with_too_long_a_step_is_refused() -> None:
     text = 'name = "long"\ncontroller = "direct"\ntimestep = 0.0025\n[character]\nmodel = "worm"\n'
-    with pytest.raises(SceneError, match=r"timestep: given 0.0025, but the flesh of 'worm' needs steps of 0.0008 s or less"):
-        build_run(parse_text(text, "long"))
-    build_run(parse_text(text.replace("0.0025", "0.0008"), "long"))
+    with pytest.raises(SceneError, match=r"timestep: given 0.0025; a worm is soft: at most 0.0008"):
+        parse_text(text, "long")
+    assert parse_text(text.replace("0.0025", "0.0005"), "long").timestep == 0.0005
+    # where it is not given, it is as long as flesh stands; rigid characters keep theirs
+    assert parse_text(text.replace("timestep = 0.0025\n", ""), "long").timestep == TIMESTEP
+    assert parse_text(text.replace("worm", "lamp"), "long").timestep == 0.0025

@@ -146,8 +146,8 @@ def steps_after(when: str) -> list[str]:
     [
         ('{ place = { of = "foot", axis = "z", below = 0.05 } }', True),
         ('{ place = { of = "bulb", axis = "z", above = 2.0 } }', False),
-        ('{ place = { of = "bulb", off = "foot", below = 0.3 } }', True),
-        ('{ place = { of = "bulb", off = "foot", above = 0.3 } }', False),
+        ('{ place = { of = "bulb", off = "foot", below = 0.6 } }', True),
+        ('{ place = { of = "bulb", off = "foot", above = 0.6 } }', False),
         ('{ place = [{ of = "foot", axis = "x", above = -5 }, { of = "foot", axis = "x", below = -4 }] }', False),
         ('{ tilt = { of = "head", axis = [1, 0, 0], above = 10 } }', True),
         ('{ tilt = { of = "foot", below = 0.0 } }', False),
