@@ -36,7 +36,7 @@ def starfish_plan() -> Plan:
     eyes = [("center", "dark", ball([0.052, side * 0.021, BELLY + TOP - 0.006], 0.0085)) for side in (1.0, -1.0)]
     return Plan(
         "starfish", tuple(bones), _surface(), _coarse(), "free", ("coral", "white"), density=700.0, poisson=0.1,
-        damping=0.0008, even=0.5, margin=-0.001, motor=0.8, core=0.022, stop=0.02,
+        damping=0.0008, even=0.5, margin=-0.001, motor=0.1, core=0.022, stop=0.02,
         details=tuple(eyes), paint=_underside(),
         sites=tuple((f"end_{k}", f"tip_{k}", _at(np.array([np.cos(a), np.sin(a), 0.0]), REACH - 0.01))
                     for k, a in enumerate(2 * np.pi * np.arange(ARMS) / ARMS)),
