@@ -10,6 +10,7 @@ from manikin.characters.catalog import TIMESTEP, Character
 from manikin.characters.creatures import CREATURES
 from manikin.characters.tets import moments
 from manikin.errors import Inverted, SceneError
+from manikin.papers.kim2011.watch import momentum_shares
 from manikin.physics.skeleton import find_skeleton
 from manikin.physics.world import Control, World
 from manikin.scenes.build_world import build_world
@@ -249,6 +250,24 @@ def test_bent_to_all_its_limits_it_stays_whole(name: str, way: float) -> None:
         squeezed = min(squeezed, character.flesh.volume_ratio(data.flexvert_xpos))
     assert squeezed > 0.1
     assert np.abs(data.qpos[model.jnt_qposadr[joints]] / limit).min() > 0.6
+
+
+@pytest.mark.parametrize("name", SOFT)
+def test_in_the_air_flesh_does_not_turn_it(name: str) -> None:
+    """It flaps with all its joints: the angular momentum about its centre of mass stays."""
+    model, data = compiled(made(name, 1.0))
+    model.opt.gravity[:] = 0.0
+    mine = np.arange(model.nbody) > 0
+    drift, scale = 0.0, 0.0
+    for k in range(round(0.4 / TIMESTEP)):
+        data.ctrl[:] = 4.0 * np.sin(20.0 * k * TIMESTEP) * np.cos(np.arange(model.nu))
+        mujoco.mj_step(model, data)
+        mujoco.mj_forward(model, data)
+        _, shares = momentum_shares(model, data, mine)
+        drift = max(drift, float(np.linalg.norm(shares.sum(axis=0))))
+        scale = max(scale, float(np.linalg.norm(shares, axis=1).sum()))
+    assert scale > 0.02
+    assert drift < 0.01 * scale
 
 
 @pytest.mark.parametrize("name", ["worm", "fish", "starfish"])
