@@ -47,8 +47,8 @@ def bear() -> Plan:
     # flesh must not vibrate too quickly for the time step: stiff nodes get more of the mass (even). The bones' core keeps
     # flesh from being squeezed flat under them when it falls
     return Plan(
-        "bear", bones, surface, 0.08, "free", ("coral",), 500.0, (0, 0, 0.12), young=4.5e4, bone_share=0.4, even=1.0, core=0.045,
-        details=details,
+        "bear", bones, surface, 0.08, "free", ("coral",), 500.0, (0, 0, 0.12), young=4.5e4, bone_share=0.4, even=1.0,
+        core=0.045, details=details,
     )  # fmt: skip
 
 
