@@ -12,7 +12,8 @@ import numpy as np
 
 from manikin.characters import sdf
 from manikin.characters.body_plan import Hinge
-from manikin.characters.flesh import TIMESTEP, Bone, Plan
+from manikin.characters.catalog import TIMESTEP
+from manikin.characters.flesh import Bone, Plan
 from manikin.characters.lathe import ball
 from manikin.characters.soft import soft
 from manikin.characters.tets import moments
@@ -43,7 +44,12 @@ def bear() -> Plan:
     eyes = [("head", "dark", ball([0.092, side * 0.035, 0.295], 0.011)) for side in (1, -1)]
     details = (*eyes, ("head", "dark", ball([0.132, 0, 0.262], 0.013)), ("belly", "white", ball([0.104, 0, 0.13], 0.012)))
     surface = sdf.mesh(shape, 1500)
-    return Plan("bear", bones, surface, 0.075, "free", ("coral",), 500.0, (0, 0, 0.12), young=1.5e5, details=details)
+    # flesh must not vibrate too quickly for the time step: stiff nodes get more of the mass (even). The bones' core keeps
+    # flesh from being squeezed flat under them when it falls
+    return Plan(
+        "bear", bones, surface, 0.08, "free", ("coral",), 500.0, (0, 0, 0.12), young=4.5e4, bone_share=0.4, even=1.0,
+        core=0.045, details=details,
+    )  # fmt: skip
 
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())

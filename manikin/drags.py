@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin.characters.catalog import TIMESTEP
 from manikin.controllers.direct import Direct
 from manikin.errors import Diverged, Inverted
 from manikin.loop import Run
@@ -84,7 +85,7 @@ def stand(model: str, rate: int = 200) -> Run:
     """A character at rest on the ground, ready to be dragged; rate: of control [Hz]."""
     # soft bodies stand on flesh, which gives way: their bones are not tied to the ground
     rigid = model == "lamp"
-    timestep, tied = 0.001 if rigid else 0.0025, str(rigid).lower()
+    timestep, tied = 0.001 if rigid else TIMESTEP, str(rigid).lower()
     text = _SCENE.format(model=model, bone=_BONE[model], timestep=timestep, tied=tied, rate=rate)
     run = build_run(parse_text(text, "drags"), record=False)
     run.advance(round(0.3 / run.world.timestep))

@@ -12,8 +12,8 @@ import imageio.v3 as imageio  # noqa: E402
 import mujoco  # noqa: E402
 import numpy as np  # noqa: E402
 
+from manikin.characters.catalog import TIMESTEP  # noqa: E402
 from manikin.characters.creatures import CREATURES  # noqa: E402
-from manikin.characters.flesh import TIMESTEP  # noqa: E402
 from manikin.export.framing import View  # noqa: E402
 from manikin.export.render import Painter  # noqa: E402
 from manikin.physics.world import Control, World  # noqa: E402

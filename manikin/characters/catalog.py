@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 GROUND, PROPS, CHARACTERS, HANDS = 1, 2, 4, 8
 # what comes this near [m] to a character other than the human is noticed
 NEAR = 0.002
+# The longest time step [s] that soft characters stand. Flesh is integrated explicitly: its forces are those of the pose as it
+# is, and turn nothing in the air. So the step must follow its quickest vibration (vibration.py).
+TIMESTEP = 0.0008
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def donut_plan() -> Plan:
     surface, side = _surface(height)
     return Plan(
         "donut", tuple(bones), surface, _coarse(height), "planar", ("dough", "icing"), density=350.0,
-        young=2e5, margin=0.0, motor=0.9, loop=(f"ring_{BONES - 1}", "ring_0"), paint=side,
+        young=1e5, damping=0.0003, even=0.5, margin=0.0, motor=0.9, loop=(f"ring_{BONES - 1}", "ring_0"), paint=side,
         details=_sprinkles(height),
     )  # fmt: skip
 

@@ -27,17 +27,18 @@ _OUTLINE = np.array(
 )  # fmt: skip
 # every joint bends by as much either way [deg]: what the flesh can follow in all of them at once
 BEND = 38
+CELLS = 13
 
 
 @lru_cache(maxsize=1)
 def fish_plan() -> Plan:
     """Lies along x, nose in front; its side touches z = 0."""
 
-    def bone(name: str, parent: str | None, start: float, end: float, torque: float = 0.0) -> Bone:
+    def bone(name: str, parent: str | None, start: float, end: float, torque: float = 0.0, hard: float = np.inf) -> Bone:
         # a positive angle lifts the far end
         axis = Y if end < start else (0.0, -1.0, 0.0)
         hinges = (Hinge("bend", axis, -BEND, BEND, torque),) if parent else ()
-        return Bone(name, parent, (start, 0.0, THICKNESS), (end, 0.0, THICKNESS), hinges)
+        return Bone(name, parent, (start, 0.0, THICKNESS), (end, 0.0, THICKNESS), hinges, hard=hard)
 
     bones = (
         bone("trunk", None, -0.025, 0.04),
@@ -46,7 +47,7 @@ def fish_plan() -> Plan:
         bone("head", "neck", 0.165, 0.225, 5.0),
         bone("waist", "trunk", -0.025, -0.09, 12.0),
         bone("stalk", "waist", -0.09, -0.165, 8.0),
-        bone("tail", "stalk", -0.165, -0.235, 5.0),
+        bone("tail", "stalk", -0.165, -0.235, 5.0, hard=1.2),
     )
     surface = _surface()
     eyes = []
@@ -55,7 +56,7 @@ def fish_plan() -> Plan:
         eyes.append(("head", "dark", ball([0.187, 0.0, THICKNESS + side * 0.0305], 0.0078)))
     middle = surface.vertices[surface.faces].mean(axis=1)
     return Plan(
-        "fish", bones, surface, _coarse(), "planar", ("sea", "coral"), density=800.0, young=2.5e4, damping=0.004,
+        "fish", bones, surface, _coarse(), "planar", ("sea", "coral"), density=800.0, young=2.5e4, damping=0.0005, even=0.0,
         margin=0.0, motor=1.2, stop=0.01,
         paint=(middle[:, 0] < -0.155).astype(np.int64), details=tuple(eyes),
         sites=(("nose", "head", (0.248, 0.0, THICKNESS)), ("fin", "tail", (-0.265, 0.0, THICKNESS))),
@@ -63,7 +64,7 @@ def fish_plan() -> Plan:
 
 
 def _coarse() -> Tets:
-    x = np.linspace(_OUTLINE[0, 0] + 0.012, _OUTLINE[-1, 0] - 0.012, 2 * 15 + 1)
+    x = np.linspace(_OUTLINE[0, 0] + 0.012, _OUTLINE[-1, 0] - 0.012, 2 * CELLS + 1)
     tall, thick = (PchipInterpolator(_OUTLINE[:, 0], _OUTLINE[:, k])(x)[:, None] for k in (1, 2))
     return tube(np.stack([x, 0 * x, 0 * x + THICKNESS], axis=1), tall * [0, 1, 0], thick * [0, 0, 1])
 

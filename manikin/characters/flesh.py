@@ -14,18 +14,21 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
 from manikin.characters.body_plan import Hinge
+from manikin.characters.catalog import TIMESTEP
 from manikin.characters.lattice import fitted, surround
 from manikin.characters.sdf import Mesh
 from manikin.characters.tets import Embedding, Tets, embed, moments, volumes
+from manikin.characters.vibration import haste, quickest, stiffness
 from manikin.errors import InputError
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# time step [s] that soft characters are made for; servos are scaled to it
-TIMESTEP = 0.0025
-# Sparse Newton is wrong on some meshes that hang on bones; conjugate gradients are right.
-OPTIONS = {"integrator": "discrete", "solver": "CG", "iterations": "100", "tolerance": "1e-4"}
+# how near the time step may be to what flesh at rest stands: where it is stretched, it is stiffer
+HASTE = 0.5
+OPTIONS = {"integrator": "Euler", "solver": "Newton", "iterations": "20", "tolerance": "1e-6"}
+# in this time [s] servos take up an error of speed
+SERVO = 0.0025
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,7 @@ class Bone:
     hinges: tuple[Hinge, ...] = ()
     radius: float = 0.0  # [m] how thick it is when nodes look for the nearest bone
     hold: float = 0.5  # where along it the flesh is fixed: nodes near a joint would be squeezed when it bends
+    hard: float = np.inf  # from where along it on (1 is its end) all nodes near it are fixed: a beak, a hard fin
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +65,9 @@ class Plan:
     centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
     young: float = 5e4  # [Pa]
     poisson: float = 0.3
-    damping: float = 0.01  # [s]
+    damping: float = 0.0005  # [s]
     bone_share: float = 0.2
+    even: float = 0.25  # how far a node's mass follows its stiffness (1) rather than the volume around it (0)
     margin: float = -0.002  # [m] how far the coarse mesh may sink in, since it stands out around the fine surface
     # inertia of each joint's motor, and its servo's gain times the time step, by the inertia that it moves with its flesh
     # (a light bone in slack flesh answers far more quickly than that: a servo at its force limit then throws it to and fro)
@@ -106,7 +111,10 @@ class Flesh:
 
 @lru_cache(maxsize=16)
 def flesh_of(plan: Plan) -> Flesh:
-    """Mesh, attachment and masses for a plan. Raises InputError where the lattice does not suit the surface."""
+    """Mesh, attachment and masses for a plan.
+
+    Raises InputError where the lattice does not suit the surface, or where flesh vibrates too quickly for the time step.
+    """
     if isinstance(plan.coarse, Tets):
         tets = fitted(plan.coarse, plan.surface)
     else:
@@ -117,6 +125,12 @@ def flesh_of(plan: Plan) -> Flesh:
     points = np.concatenate([np.linspace(b.start, b.end, 3) for b in plan.bones])
     length = np.array([np.linalg.norm(np.subtract(b.end, b.start)) for b in plan.bones])
     mass, bone_mass = _masses(plan, tets, points, length)
+    vibration = quickest(tets, mass, bone < 0, plan.young, plan.poisson)
+    if haste(TIMESTEP, vibration, plan.damping) > HASTE:
+        raise InputError(
+            f"{plan.model}: its flesh vibrates with {vibration:.0f} rad/s, too quickly for steps of {1000 * TIMESTEP:g} ms: "
+            "take less young or damping, or larger tetrahedra"
+        )
     place = embed(plan.surface.vertices, tets)
     place = replace(place, weights=np.maximum(place.weights, 0.0))
     names = tuple(b.name for b in plan.bones)
@@ -149,6 +163,8 @@ def _attached(plan: Plan, tets: Tets, nearest: Ints) -> Ints:
                 break
         else:
             raise InputError(f"bone '{b.name}' has too few nodes around it to hold: take a finer lattice")
+        along = (tets.nodes[mine] - start) @ way / float(way @ way)
+        bone[mine[along > b.hard]] = k
     return bone
 
 
@@ -156,13 +172,16 @@ def _masses(plan: Plan, tets: Tets, points: Array, length: Array) -> tuple[Array
     """Masses of nodes and bone points that give the surface's own mass, centre and inertia exactly.
 
     Start from a quarter of each tetrahedron per corner and an even share along the bones, then change as little as needed
-    (relative to each mass) to meet the ten moments; what would fall below a tenth of its share is held there.
+    (relative to each mass) to meet the ten moments; what would fall below a tenth of its share is held there. `Plan.even`
+    begins with more mass where flesh is stiff, so that no light node vibrates quickly.
     """
     volume, first, second = moments(plan.surface)
     total = plan.density * volume
     lumped = np.bincount(tets.elements.ravel(), np.repeat(tets.volumes / 4.0, 4), len(tets.nodes))
+    stiff = np.diag(stiffness(tets, 1.0, 0.0)).reshape(-1, 3).sum(axis=1)
+    shares = (1 - plan.even) * lumped / lumped.sum() + plan.even * stiff / stiff.sum()
     along = np.outer(length / length.sum(), [0.25, 0.5, 0.25]).ravel()
-    start = total * np.concatenate([(1 - plan.bone_share) * lumped / lumped.sum(), plan.bone_share * along])
+    start = total * np.concatenate([(1 - plan.bone_share) * shares, plan.bone_share * along])
     x, y, z = np.concatenate([tets.nodes, points]).T
     rows = np.stack([np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z, y * z])
     s = second

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.characters.catalog import CHARACTERS, GROUND, NEAR, PROPS, Character
-from manikin.characters.flesh import OPTIONS, TIMESTEP, Bone, Flesh, Plan, flesh_of
+from manikin.characters.flesh import OPTIONS, SERVO, Bone, Flesh, Plan, flesh_of
 from manikin.characters.mjcf import child, digits, element, mesh_asset
 from manikin.spatial import quat_from_axis_angle, rotate
 
@@ -36,7 +36,7 @@ def soft(
     actuators = []
     for name, (bone, axis, torque) in joints.items():
         limit = torque * strength
-        kv = plan.servo * _about(inertia, plan, bone, axis) / TIMESTEP
+        kv = plan.servo * _about(inertia, plan, bone, axis) / SERVO
         actuators.append(element("velocity", name=name, joint=name, kv=kv, forcerange=[-limit, limit]))
     nodes, flex, skins = _flesh(plan, flesh, prefix, turn, np.array(at, float))
     assets = [

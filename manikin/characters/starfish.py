@@ -32,11 +32,11 @@ def starfish_plan() -> Plan:
         axis = (lift[0], lift[1], lift[2])
         hinges = (Hinge("lift", axis, -28, 28, 20), Hinge("swing", Z, -15, 15, 12))
         bones.append(Bone(f"arm_{k}", "center", root, knee, hinges, hold=0.9))
-        bones.append(Bone(f"tip_{k}", f"arm_{k}", knee, tip, (Hinge("lift", axis, -32, 32, 12),), hold=0.65))
+        bones.append(Bone(f"tip_{k}", f"arm_{k}", knee, tip, (Hinge("lift", axis, -32, 32, 12),), hold=0.65, hard=0.9))
     eyes = [("center", "dark", ball([0.052, side * 0.021, BELLY + TOP - 0.006], 0.0085)) for side in (1.0, -1.0)]
     return Plan(
-        "starfish", tuple(bones), _surface(), _coarse(), "free", ("coral", "white"), density=700.0, poisson=0.1, margin=-0.003,
-        core=0.022, stop=0.02,
+        "starfish", tuple(bones), _surface(), _coarse(), "free", ("coral", "white"), density=700.0, poisson=0.1,
+        damping=0.0008, even=0.5, margin=-0.001, motor=0.1, core=0.022, stop=0.02,
         details=tuple(eyes), paint=_underside(),
         sites=tuple((f"end_{k}", f"tip_{k}", _at(np.array([np.cos(a), np.sin(a), 0.0]), REACH - 0.01))
                     for k, a in enumerate(2 * np.pi * np.arange(ARMS) / ARMS)),
@@ -49,9 +49,13 @@ def _at(out: np.ndarray, distance: float) -> tuple[float, float, float]:
 
 
 def _coarse() -> Tets:
-    """Five limbs of three cells on a prism with five flanks. Neighbours share the corners between them."""
+    """Five limbs of three cells on a prism with five flanks. Neighbours share the corners between them.
+
+    The notches above and below, between the sides of two cells, stay open: what fills them would be flat, and flat tetrahedra
+    are stiff and soon turned inside out.
+    """
     sweep, up = Sweep(), np.array([0.0, 0.0, 1.0])
-    low, high = 0.35 * BELLY, BELLY + 0.65 * TOP
+    low, high = 0.65 * BELLY, BELLY + 0.35 * TOP
     middle, top, bottom = (sweep.node([0.0, 0.0, z]) for z in (BELLY, BELLY + TOP, 0.0))
     notch = []
     for k in range(ARMS):
@@ -62,7 +66,7 @@ def _coarse() -> Tets:
         out, side = np.array([np.cos(a), np.sin(a), 0.0]), np.array([-np.sin(a), np.cos(a), 0.0])
         right, left = notch[k - 1], notch[k]
         ring = (left[1], right[1], right[0], left[0])
-        before, last, flank = ring, middle, (top, -1, -1, -1)
+        before, last, flank = ring, middle, (-1, -1, -1, -1)
         for j, (along, beyond) in enumerate(((0.125, 0.155), (0.185, 0.215), (0.245, 0.272))):
             wide, tall = 0.062 - 0.007 * j, 0.036 - 0.004 * j
             core = sweep.node(along * out + BELLY * up)
@@ -70,7 +74,7 @@ def _coarse() -> Tets:
             sides = sweep.ring(along * out + BELLY * up, wide * side, tall * up, turn=0.5)
             sweep.between(last, core, before)
             sweep.cell(core, sides, before, after)
-            for f in range(4):
+            for f in (1, 3):
                 if flank[f] >= 0:
                     sweep.elements.append((flank[f], sides[f], before[f], before[(f + 1) % 4]))
             before, last, flank = after, core, sides

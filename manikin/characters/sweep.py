@@ -57,18 +57,20 @@ def tube(line: ArrayLike, across: ArrayLike, up: ArrayLike, closed: bool = False
     """A limb along points (2 n + 1, 3): rings at the even ones, middles of cells at the odd ones; half axes (2 n + 1, 3).
 
     closed: the last ring is the first one. Otherwise the first and last points are tips, and rings stand beside them.
+    Corners of the rings lie on the half axes. So what fills the notches between two cells stands aslant: below, where it
+    would be squeezed between bone and ground, and in flat limbs it would be flat.
     """
     points, wide, tall = (np.asarray(v, float) for v in (line, across, up))
     sweep = Sweep()
     if closed:
-        rings = [sweep.ring(points[k], wide[k], tall[k]) for k in range(0, len(points) - 1, 2)]
+        rings = [sweep.ring(points[k], wide[k], tall[k], turn=0.0) for k in range(0, len(points) - 1, 2)]
         rings.append(rings[0])
     else:
-        rings = [sweep.ring(points[k], wide[k], tall[k]) for k in range(0, len(points), 2)]
+        rings = [sweep.ring(points[k], wide[k], tall[k], turn=0.0) for k in range(0, len(points), 2)]
     middles, flanks = [], []
     for k in range(1, len(points), 2):
         # sides stand between corners: an eighth of a turn on
-        middle, sides = sweep.node(points[k]), sweep.ring(points[k], wide[k], tall[k], turn=0.5)
+        middle, sides = sweep.node(points[k]), sweep.ring(points[k], wide[k], tall[k], turn=0.25)
         sweep.cell(middle, sides, rings[k // 2], rings[k // 2 + 1])
         middles.append(middle)
         flanks.append(sides)

@@ -31,21 +31,22 @@ def worm_plan() -> Plan:
         for k in range(1, middle + 1):
             near = middle + k if way > 0 else middle - k + 1
             parent = f"{side}_{k - 1}" if k > 1 else "middle"
-            bones.append(Bone(f"{side}_{k}", parent, (ends[near], 0.0, RADIUS), (ends[near + way], 0.0, RADIUS), (bend,)))
+            place, end = (ends[near], 0.0, RADIUS), (ends[near + way], 0.0, RADIUS)
+            bones.append(Bone(f"{side}_{k}", parent, place, end, (bend,), hard=1.0 if k == middle else np.inf))
     eyes = []
     for y in (1.0, -1.0):
         eyes.append(("white", ball([0.284, y * 0.018, RADIUS + 0.0235], 0.0105)))
         eyes.append(("dark", ball([0.2890, y * 0.0195, RADIUS + 0.0275], 0.0063)))
     last = f"front_{middle}"
     return Plan(
-        "worm", tuple(bones), _surface(), worm_tube(), "planar", ("rose",), density=800.0, damping=0.005,
+        "worm", tuple(bones), _surface(), worm_tube(), "planar", ("rose",), density=800.0, damping=0.0005, even=0.5,
         margin=-0.0005, motor=0.8, servo=0.8, core=0.026, stop=0.01,
         details=tuple((last, colour, eye) for colour, eye in eyes),
         sites=(("head", last, (LENGTH / 2, 0.0, RADIUS)), ("tail", f"back_{middle}", (-LENGTH / 2, 0.0, RADIUS))),
     )  # fmt: skip
 
 
-def worm_tube(cells: int = 15) -> Tets:
+def worm_tube(cells: int = 14) -> Tets:
     """The coarse mesh of the worm: 24 tetrahedra for each cell along it."""
     x = np.linspace(-LENGTH / 2 + 0.012, LENGTH / 2 - 0.012, 2 * cells + 1)
     size = np.full((len(x), 1), RADIUS)

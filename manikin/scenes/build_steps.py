@@ -144,10 +144,20 @@ def happening(world: World, skeleton: Skeleton, event: str) -> Condition:
 
 
 def _at(here: Here, spec: PlaceSpec) -> Condition:
-    """Whether something is beyond a plane."""
+    """Whether something is beyond a plane, or off something else."""
     point = here.points(here.actors[0], (spec.of,), "when.place.of")
-    body, offset, axis = int(point.bodies[0]), point.offsets[:1], "xyz".index(spec.axis)
-    return lambda w: _between(w.dynamics().on_body(body, offset)[axis], spec.above, spec.below)
+    body, offset = int(point.bodies[0]), point.offsets[:1]
+    if spec.off is None:
+        axis = "xyz".index(spec.axis or "x")
+        return lambda w: _between(w.dynamics().on_body(body, offset)[axis], spec.above, spec.below)
+    other = here.points(here.actors[0], (spec.off,), "when.place.off")
+    second, shift = int(other.bodies[0]), other.offsets[:1]
+
+    def apart(world: World) -> bool:
+        one, two = world.dynamics().on_body(body, offset), world.dynamics().on_body(second, shift)
+        return _between(float(np.hypot(one[0] - two[0], one[1] - two[1])), spec.above, spec.below)
+
+    return apart
 
 
 def _tilted(here: Here, spec: TiltSpec) -> Condition:

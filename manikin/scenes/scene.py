@@ -12,11 +12,15 @@ from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
+from manikin.characters.catalog import TIMESTEP
 from manikin.errors import InputError, SceneError, did_you_mean
 from manikin.scenes.explain import explain
 from manikin.scenes.schema_table import Table
 from manikin.scenes.schema_tasks import FactSpec, StepSpec, TaskSpec
 from manikin.scenes.schema_world import CameraSpec, CharacterSpec, PropSpec, TugSpec
+
+# all other models are soft
+RIGID = ("human", "lamp")
 
 
 class ControlSpec(Table):
@@ -79,6 +83,16 @@ class Scene(Table):
                 raise ValueError(f"controller: 'prioritized' drives the human; for a {spec.model} use 'direct'")
             if self.controller == "direct" and spec.model == "human":
                 raise ValueError("controller: 'direct' is for lamp, worm, fish, starfish, donut; use 'prioritized' for a human")
+        return self
+
+    @model_validator(mode="after")
+    def _flesh_follows(self) -> "Scene":
+        for spec in self.cast().values():
+            if spec.model not in RIGID and self.timestep > TIMESTEP:
+                if "timestep" in self.model_fields_set:
+                    raise ValueError(f"timestep: given {self.timestep:g}; a {spec.model} is soft: at most {TIMESTEP:g}")
+                # not given: as long as flesh stands
+                self.__dict__["timestep"] = TIMESTEP
         return self
 
     @model_validator(mode="after")

@@ -162,10 +162,14 @@ class TaskSpec(Table):
 
 
 class PlaceSpec(Table):
-    """A site or body that is beyond a plane: its world coordinate along `axis` above or below a number [m]."""
+    """A site or body that is beyond a plane: its world coordinate along `axis` above or below a number [m].
+
+    off: another site or body in place of an axis: how far from it along the ground.
+    """
 
     of: str
-    axis: Literal["x", "y", "z"]
+    axis: Literal["x", "y", "z"] | None = None
+    off: str | None = None
     above: Finite | None = None
     below: Finite | None = None
 
@@ -173,6 +177,8 @@ class PlaceSpec(Table):
     def _some(self) -> "PlaceSpec":
         if self.above is None and self.below is None:
             raise ValueError("needs above or below")
+        if (self.axis is None) == (self.off is None):
+            raise ValueError("needs axis or off")
         return self
 
 

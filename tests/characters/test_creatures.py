@@ -6,11 +6,11 @@ import pytest
 from scipy.spatial import cKDTree
 
 import manikin as mk
-from manikin.characters.catalog import Character
+from manikin.characters.catalog import TIMESTEP, Character
 from manikin.characters.creatures import CREATURES
-from manikin.characters.flesh import TIMESTEP
 from manikin.characters.tets import moments
 from manikin.errors import Inverted, SceneError
+from manikin.papers.kim2011.watch import momentum_shares
 from manikin.physics.skeleton import find_skeleton
 from manikin.physics.world import Control, World
 from manikin.scenes.build_world import build_world
@@ -244,12 +244,30 @@ def test_bent_to_all_its_limits_it_stays_whole(name: str, way: float) -> None:
     model.opt.gravity[:] = 0.0
     joints = model.actuator_trnid[:, 0]
     limit, squeezed = way * model.jnt_range[joints, 1], np.inf
-    for k in range(240):
-        data.ctrl[:] = 40.0 * (limit * min(1.0, k / 160) - data.qpos[model.jnt_qposadr[joints]])
+    for k in range(round(0.6 / TIMESTEP)):
+        data.ctrl[:] = 40.0 * (limit * min(1.0, k * TIMESTEP / 0.4) - data.qpos[model.jnt_qposadr[joints]])
         mujoco.mj_step(model, data)
         squeezed = min(squeezed, character.flesh.volume_ratio(data.flexvert_xpos))
     assert squeezed > 0.1
     assert np.abs(data.qpos[model.jnt_qposadr[joints]] / limit).min() > 0.6
+
+
+@pytest.mark.parametrize("name", SOFT)
+def test_in_the_air_flesh_does_not_turn_it(name: str) -> None:
+    """It flaps with all its joints: the angular momentum about its centre of mass stays."""
+    model, data = compiled(made(name, 1.0))
+    model.opt.gravity[:] = 0.0
+    mine = np.arange(model.nbody) > 0
+    drift, scale = 0.0, 0.0
+    for k in range(round(0.4 / TIMESTEP)):
+        data.ctrl[:] = 4.0 * np.sin(20.0 * k * TIMESTEP) * np.cos(np.arange(model.nu))
+        mujoco.mj_step(model, data)
+        mujoco.mj_forward(model, data)
+        _, shares = momentum_shares(model, data, mine)
+        drift = max(drift, float(np.linalg.norm(shares.sum(axis=0))))
+        scale = max(scale, float(np.linalg.norm(shares, axis=1).sum()))
+    assert scale > 0.02
+    assert drift < 0.01 * scale
 
 
 @pytest.mark.parametrize("name", ["worm", "fish", "starfish"])
@@ -263,7 +281,7 @@ def test_joints_are_stopped_before_the_end_of_their_range(name: str) -> None:
     assert (model.jnt_margin[joints] >= 0.01).all()
     stops = model.jnt_range[joints, 1] - model.jnt_margin[joints]
     over = []
-    for _ in range(400):
+    for _ in range(round(1.0 / TIMESTEP)):
         data.ctrl[:] = 1.0
         mujoco.mj_step(model, data)
         over.append(data.qpos[model.jnt_qposadr[joints]] - stops)
@@ -281,7 +299,7 @@ def test_the_donut_s_ring_stays_closed() -> None:
     character = made("donut", 0.1)
     model, data = compiled(character)
     worst = 0.0
-    for _ in range(240):
+    for _ in range(round(0.6 / TIMESTEP)):
         mujoco.mj_step(model, data)
         worst = max(worst, float(np.linalg.norm(data.site("loop_end").xpos - data.site("loop_start").xpos)))
     assert worst < 1e-3

@@ -8,8 +8,8 @@ import pytest
 from glb_reader import SPOTLESS, Glb
 
 import manikin as mk
+from manikin.characters.catalog import TIMESTEP
 from manikin.characters.creatures import CREATURES
-from manikin.characters.flesh import TIMESTEP
 from manikin.export.soft import node_points, soft_surfaces
 from manikin.physics.world import Control, World
 from manikin.recording import Recorder, Recording

@@ -21,20 +21,19 @@ def lab() -> Lab:
     return Lab(quick=True, seed=11)
 
 
-# what drifts in the flight of the fish is looked at below: by the strict scale it is more than wanted
-@pytest.mark.parametrize("claim", [c.id for c in crawl.CLAIMS if c.id != "fish.flight"])
+@pytest.mark.parametrize("claim", [c.id for c in crawl.CLAIMS])
 def test_it_holds(lab: Lab, claim: str) -> None:
     found = MEASURES[claim](lab)
     assert found.holds, found
 
 
-def test_little_angular_momentum_is_lost_to_the_integrator(lab: Lab) -> None:
-    """Flesh under tension drags on what turns. With the stiff flesh that the fish had first it is 10 % of its parts' share."""
+def test_flesh_does_not_turn_the_fish_in_the_air(lab: Lab) -> None:
+    """Integrated implicitly, flesh under tension drags on what turns: 4.5 % of its parts' share was lost."""
     found = MEASURES["fish.flight"](lab)
     assert found.ours is not None
-    assert found.ours < 7
-    assert found.numbers["off_g_percent"] < 1
-    assert found.numbers["spin_drift_of_mass_speed_length_percent"] < 1
+    assert found.ours < 0.5
+    assert found.numbers["off_g_percent"] < 0.1
+    assert found.numbers["spin_drift_of_mass_speed_length_percent"] < 0.2
 
 
 @pytest.mark.parametrize("measure", [bodies.flesh, bodies.surface, bodies.limits, bodies.internal])
@@ -68,7 +67,7 @@ def test_the_fish_is_pinned_dragged_and_then_follows_key_poses(lab: Lab) -> None
 
 def test_a_worm_that_nobody_drags_stays(lab: Lab) -> None:
     run = build_run(load_scene("worm", {f"steps.wave_{k}.goals": {} for k in range(1, 13)}))
-    run.advance(400)
+    run.advance(1250)
     assert run.recorder is not None
     seen = watch(run.recorder.finish())
     assert not crawl.judge_crawl(seen).holds

@@ -26,6 +26,7 @@ def test_the_starfish_clears_20_cm_and_lands_level(lab):
 
 def test_it_flies_by_gravity_alone(lab):
     found = star.flight(lab)
+    assert found.holds, found
     assert found.numbers["off_g_percent"] < 1
     assert found.numbers["spin_drift_of_mass_speed_length_percent"] < 1
     watched = bodies.seen(lab, "starfish")
@@ -52,7 +53,7 @@ def test_the_starfish_lifts_the_case_hits_it_and_ends_outside(lab):
 def test_a_heavy_case_is_not_escaped():
     """The script's success is measured: three kilograms are too many."""
     run = build_run(load_scene("starfish_escape", {"props.case.mass": 3.0}), record=False)
-    run.advance(800)
+    run.advance(2500)
     assert "outside" not in run.script.began
     assert not run.script.finished
 
@@ -87,7 +88,7 @@ def test_flesh_surface_joints_and_root_in_all_four(lab):
 def test_the_loop_stays_closed_while_bones_are_dragged():
     gaps, inverted = star.dragged_loop(10.0, seed=11)
     assert inverted == 0
-    assert len(gaps) >= 4000
+    assert len(gaps) >= 12500
     assert star.judge_loop(gaps, inverted).holds, (np.median(gaps), gaps.max())
     # it is a real gap: held by a constraint, not computed away
     assert gaps.max() > 1e-7

@@ -146,6 +146,8 @@ def steps_after(when: str) -> list[str]:
     [
         ('{ place = { of = "foot", axis = "z", below = 0.05 } }', True),
         ('{ place = { of = "bulb", axis = "z", above = 2.0 } }', False),
+        ('{ place = { of = "bulb", off = "foot", below = 0.6 } }', True),
+        ('{ place = { of = "bulb", off = "foot", above = 0.6 } }', False),
         ('{ place = [{ of = "foot", axis = "x", above = -5 }, { of = "foot", axis = "x", below = -4 }] }', False),
         ('{ tilt = { of = "head", axis = [1, 0, 0], above = 10 } }', True),
         ('{ tilt = { of = "foot", below = 0.0 } }', False),
@@ -162,6 +164,9 @@ def test_a_step_waits_for_places_tilts_and_rest(when, comes):
     [
         '{ place = { of = "toe", axis = "z", above = 1 } }',
         '{ place = { of = "foot", axis = "z" } }',
+        '{ place = { of = "foot", axis = "z", off = "bulb", above = 1 } }',
+        '{ place = { of = "foot", above = 1 } }',
+        '{ place = { of = "foot", off = "toe", above = 1 } }',
         '{ tilt = { of = "head" } }',
     ],
 )

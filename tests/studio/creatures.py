@@ -32,7 +32,7 @@ def lamp(table: str = "") -> Scene:
 
 
 def starfish(table: str = "") -> Scene:
-    text = _SCENE.format(name="sea_star", timestep=0.0025, model="starfish", bone="center", table=table)
+    text = _SCENE.format(name="sea_star", timestep=0.0008, model="starfish", bone="center", table=table)
     return parse_text(text, "sea_star")
 
 

@@ -62,7 +62,7 @@ def test_flesh_goes_along_with_the_doll_and_a_ring_stays_closed() -> None:
     owner = np.array(live.surfaces.meshes()[0].bodies)
     assert moved[owner == tip][:, 2].mean() > 0.02
     assert np.abs(moved[owner == doll.world.body("tip_3")]).max() < 1e-3
-    text = 'name = "ring"\ncontroller = "direct"\ntimestep = 0.0025\n[character]\nmodel = "donut"\n'
+    text = 'name = "ring"\ncontroller = "direct"\ntimestep = 0.0008\n[character]\nmodel = "donut"\n'
     ring = Doll(Live(parse_text(text, "ring")))
     data, top = ring.world.data, ring.world.body("ring_4")
     ring.bend(m.Pose("ring_4", (0.0, 0.0, 0.0), tuple((data.xpos[top] + [0.05, 0.0, -0.03]).tolist())))

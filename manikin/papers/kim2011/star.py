@@ -81,7 +81,7 @@ DRAGGED = """
 name = "dragged"
 controller = "direct"
 seconds = 3600
-timestep = 0.0025
+timestep = 0.0008
 [control]
 rate = 200
 [character]
