@@ -32,8 +32,7 @@ def bear() -> Plan:
         shape = shape.join(sdf.cone([0.03, side * 0.08, 0.16], [0.11, side * 0.10, 0.13], 0.045, 0.04), 0.04)
         shape = shape.join(sdf.cone([0.03, side * 0.07, 0.05], [0.15, side * 0.09, 0.05], 0.05, 0.045), 0.04)
     shape = shape.join(sdf.ball([0.09, 0, 0.255], 0.045), 0.04)
-    # a flat seat
-    shape = shape.keep(sdf.half_space([0, 0, 0.015], [0, 0, -1]), 0.03)
+    shape = shape.keep(sdf.half_space([0, 0, 0.015], [0, 0, -1]), 0.03)  # a flat seat
     bones = (
         Bone("belly", None, (0, 0, 0.06), (0, 0, 0.18)),
         Bone(
@@ -44,8 +43,7 @@ def bear() -> Plan:
     eyes = [("head", "dark", ball([0.092, side * 0.035, 0.295], 0.011)) for side in (1, -1)]
     details = (*eyes, ("head", "dark", ball([0.132, 0, 0.262], 0.013)), ("belly", "white", ball([0.104, 0, 0.13], 0.012)))
     surface = sdf.mesh(shape, 1500)
-    # flesh must not vibrate too quickly for the time step: stiff nodes get more of the mass (even). The bones' core keeps
-    # flesh from being squeezed flat under them when it falls
+    # stiff nodes get more of the mass (even), or they vibrate too quickly for the time step; bones with a core crush no flesh
     return Plan(
         "bear", bones, surface, 0.08, "free", ("coral",), 500.0, (0, 0, 0.12), young=4.5e4, bone_share=0.4, even=1.0,
         core=0.045, details=details,
