@@ -92,7 +92,6 @@ def test_the_surface_of_a_starfish_moves_with_its_arm(sit: Any) -> None:
         assert desk.errors == []
 
 
-@pytest.mark.xfail(reason="a press through the lid is not taken since the starfish has another mesh", strict=False)
 def test_what_is_pointed_at_through_glass_is_meant(sit: Any) -> None:
     with sit(load_scene("starfish_escape")) as desk:
         ready(desk, "starfish_escape")

@@ -23,6 +23,7 @@ interface Parts {
   previews: Previews;
   ghosts: Ghosts;
   contacts: Contacts;
+  /** The figure, once it is drawn. */
   figure: () => Figure | undefined;
 }
 
@@ -33,7 +34,7 @@ class Exposed {
     this.state = parts.studio;
   }
 
-  /** The figure of the present model is drawn. */
+  /** The figure of the present model is drawn, from where its scene is looked at. */
   get ready(): boolean {
     const { studio, figure } = this.parts;
     return !!studio.frame && !!studio.model && figure()?.bodies === studio.model.bodies;

@@ -57,6 +57,8 @@ function makeViewport(listen: (canvas: HTMLCanvasElement) => void): Viewport {
 
 let figure: Figure | undefined;
 let loading = 0;
+// how many pictures had been drawn when the figure came
+let before = 0;
 
 async function loadFigure(model: ModelMessage): Promise<void> {
   const turn = ++loading;
@@ -78,6 +80,7 @@ async function loadFigure(model: ModelMessage): Promise<void> {
   if (studio.frame) next.pose(studio.frame.poses, studio.frame.meshes);
   shownScene = model.scene;
   if (fresh) viewport.look(model.camera);
+  before = viewport.drawn;
 }
 let shownScene = "";
 
@@ -343,4 +346,4 @@ studio.onLink((link) => {
 
 // --- for tests and the curious
 
-expose({ studio, viewport, grab, pins, pinboard, poser, previews, ghosts, contacts, figure: () => figure });
+expose({ studio, viewport, grab, pins, pinboard, poser, previews, ghosts, contacts, figure: () => (viewport.drawn > before ? figure : undefined) });
