@@ -38,11 +38,15 @@ def run_bench(name: str | None, progress: Progress | None = None, long: bool = F
         raise InputError(f"--long: '{name}' has no campaign{did_you_mean('', CAMPAIGNS)}")
     out: Figures = {}
     for k, benchmark in enumerate(chosen):
+
+        def told(share: float, done: int = k) -> None:
+            if progress is not None:
+                progress((done + share) / len(chosen))
+
         out |= {f"{benchmark}.{key}": value for key, value in BENCHMARKS[benchmark]().items()}
         if long and benchmark in CAMPAIGNS:
-            out |= {f"{benchmark}.{key}": value for key, value in CAMPAIGNS[benchmark]().items()}
-        if progress is not None:
-            progress((k + 1) / len(chosen))
+            out |= {f"{benchmark}.{key}": value for key, value in CAMPAIGNS[benchmark](told).items()}
+        told(1.0)
     return out
 
 
@@ -266,11 +270,11 @@ def bench_studio() -> Figures:
     return measure()
 
 
-def studio_campaign() -> Figures:
+def studio_campaign(progress: Progress) -> Figures:
     """Ten simulated minutes of random dragging and pushing in each scene, and ten paced minutes on the lift."""
     from manikin.studio.campaign import campaign
 
-    return campaign(600.0, 600.0)
+    return campaign(600.0, 600.0, progress=progress)
 
 
 def bench_kim2011() -> Figures:
@@ -280,14 +284,14 @@ def bench_kim2011() -> Figures:
     return measure()
 
 
-def drag_campaign() -> Figures:
+def drag_campaign(progress: Progress) -> Figures:
     """Ten thousand random drags of the characters under direct control."""
     from manikin.bench_direct import drag_campaign as drags
 
-    return drags()
+    return drags(progress=progress)
 
 
 BENCHMARKS: dict[str, Callable[[], Figures]] = {
     "abe2006": bench_abe2006, "nearest": bench_nearest, "studio": bench_studio, "kim2011": bench_kim2011,
 }  # fmt: skip
-CAMPAIGNS: dict[str, Callable[[], Figures]] = {"studio": studio_campaign, "kim2011": drag_campaign}
+CAMPAIGNS: dict[str, Callable[[Progress], Figures]] = {"studio": studio_campaign, "kim2011": drag_campaign}

@@ -1,8 +1,13 @@
 """Benchmarks of direct control (Kim & Pollard 2011): every character dragged about, against the clock of one core."""
 
+import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
+from functools import cache
+from itertools import islice
+from multiprocessing import get_context
 
 import numpy as np
 
@@ -11,16 +16,20 @@ from manikin.characters.flesh import flesh_of
 from manikin.characters.soft import soft
 from manikin.characters.worm import worm_plan, worm_tube
 from manikin.controllers.direct import Direct
-from manikin.drags import CHARACTERS, perform, random_drags, stand, summary
+from manikin.drags import CHARACTERS, Outcome, perform, random_drags, stand, summary
 from manikin.loop import Run
+from manikin.machine import cores
 from manikin.physics.world import Control, World
 from manikin.scenes.stage import stage
 from manikin.tasks.goals import Path
 from manikin.tasks.task import Task
 
 Figures = dict[str, float]
+Progress = Callable[[float], None]
 # how far [m] the first bone is dragged up and aside, and how long each way takes [s]
 LIFT, SWAY, WAY = 0.02, 0.03, 0.5
+# drags that are performed in one go
+PART = 20
 
 
 def dragged(model: str) -> Run:
@@ -101,11 +110,39 @@ def bench_kim2011(seconds: float = 2.0) -> Figures:
     return out | {f"step_ms_of_{tets}_tets": cost for tets, cost in cost_by_tets()}
 
 
-def drag_campaign(count: int = 2_000, seed: int = 20110806) -> Figures:
-    """Ten thousand random drags, the same number of each character."""
+def drag_campaign(count: int = 2_000, seed: int = 20110806, progress: Progress = lambda share: None) -> Figures:
+    """Random drags, so many of each character, on all cores. Interrupted, it tells of those that were finished."""
+    outcomes: dict[str, dict[int, Outcome]] = {model: {} for model in CHARACTERS}
+    # every character from the start: what was finished tells of all of them
+    parts = [(model, seed, first, min(first + PART, count)) for first in range(0, count, PART) for model in CHARACTERS]
+    # fresh processes: a fork of one that has threads may hang
+    with ProcessPoolExecutor(cores(), get_context("spawn"), initializer=_undisturbed) as pool:
+        work = [pool.submit(_perform_part, *part) for part in parts]
+        try:
+            for k, done in enumerate(as_completed(work)):
+                model, some = done.result()
+                outcomes[model] |= some
+                progress((k + 1) / len(work))
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
     out: Figures = {}
-    for model in CHARACTERS:
-        still = stand(model)
-        numbers = summary([perform(still, drag) for drag in random_drags(still, count, seed)])
-        out |= {f"{model}_{key}": value for key, value in numbers.items()}
+    for model, some in outcomes.items():
+        if some:
+            out |= {f"{model}_{key}": value for key, value in summary(list(some.values())).items()}
+            # the one to look at: drags are counted from 0, and the same for a seed
+            out[f"{model}_worst_drag"] = max(some, key=lambda k: (bool(some[k].broke), some[k].smooth))
     return out
+
+
+def _undisturbed() -> None:
+    """Ctrl-C is for whoever collects."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _perform_part(model: str, seed: int, first: int, end: int) -> tuple[str, dict[int, Outcome]]:
+    still = _standing(model)
+    drags = enumerate(random_drags(still, end, seed))
+    return model, {k: perform(still, drag) for k, drag in islice(drags, first, None)}
+
+
+_standing = cache(stand)

@@ -164,6 +164,7 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, float]:
         "overshoot_smooth_rad": max(o.smooth for o in outcomes),
         "overshoot_struck_rad": max(o.struck for o in outcomes),
         "beyond_limit_s": max(o.beyond for o in outcomes),
+        "overshoot_share": sum(o.smooth > SMOOTH or o.struck > STRUCK or o.beyond > AFTER for o in outcomes) / len(outcomes),
         "outside_bounds": max(o.missed for o in outcomes),
         "contradictions_share": sum(o.slack for o in outcomes) / max(sum(o.updates for o in outcomes), 1),
         "command_rad_s2": max(o.command for o in outcomes),

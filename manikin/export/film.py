@@ -16,6 +16,7 @@ import numpy as np
 
 from manikin.errors import OutputError
 from manikin.export.render import Image, Painter, view_of
+from manikin.machine import cores
 from manikin.recording import Recording, load_recording
 
 # a camera that goes along smooths its way over this long [s]
@@ -42,7 +43,7 @@ class Film:
 
 def frames(recording: Recording, film: Film) -> Iterator[Image]:
     """All frames of a film, each (height, width, 3)."""
-    count = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MOST)
+    count = min(cores(), MOST)
     if count < 2 or len(film.moments(recording)) < ALONE:
         return draw(recording, film)
     return _draw_together(recording, film, count)

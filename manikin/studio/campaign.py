@@ -4,6 +4,7 @@ import asyncio
 import json
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -76,11 +77,15 @@ class Monkey:
         return m.Drag((x, y, z))
 
 
-def campaign(seconds: float, paced: float, scenes: list[str] | None = None) -> Figures:
+def campaign(
+    seconds: float, paced: float, scenes: list[str] | None = None, progress: Callable[[float], None] = lambda share: None
+) -> Figures:
     """Simulated seconds of random dragging and pushing in each scene, unpaced; then paced seconds on `lift`."""
     out: Figures = {}
-    for name in scenes or list(shipped()):
+    names = scenes or list(shipped())
+    for k, name in enumerate(names):
         out |= {f"campaign.{name}.{key}": value for key, value in unpaced(name, seconds).items()}
+        progress((k + 1) / (len(names) + 1))
     if paced > 0:
         with served() as server:
             out |= {f"campaign.paced.{key}": value for key, value in asyncio.run(_paced(server, paced)).items()}
