@@ -24,6 +24,9 @@ Ints = NDArray[np.int64]
 USED = 1e-7
 # how far an inequality may be missed by rounding, relative to its own row
 EXACT = 1e-9
+# the solver passes over inequalities that are hardly moved by what is left to a level: rows shorter than the first of these
+# are made longer, unless they are rounding, which the second tells
+SHORT, NIL = 1e-3, 1e-12
 _OPTIMAL = (1, 2)
 _NONE = np.zeros(0)
 
@@ -123,6 +126,10 @@ def _free_levels(
                 if kept or k > 0:
                     # standing still is allowed, whatever rounding says
                     least[i], most[i] = min(least[i], 0.0), max(most[i], 0.0)
+                size = np.sqrt(np.dot(CN[i], CN[i]))
+                if NIL < size < SHORT:
+                    CN[i] /= size
+                    least[i], most[i], moved[i] = least[i] / size, most[i] / size, moved[i] / size
                 free &= least[i] - EXACT <= moved[i] <= most[i] + EXACT
             if not free:
                 break
