@@ -19,7 +19,7 @@ REACH, NOTCH = 0.30, 0.118  # [m] from the middle to a tip, and to the notch bet
 TIP = 0.040  # [m] how round the tips are
 TOP, BELLY = 0.046, 0.038  # [m] above and below the rim
 # [rad] how long before the end of its range a joint is stopped: a tip that loses the ground is thrown at it with 20 rad/s
-STOP = 0.03
+STOP = 0.04
 
 
 @lru_cache(maxsize=1)

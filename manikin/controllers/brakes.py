@@ -17,6 +17,9 @@ BRAKE = 60.0
 RETURN = 0.02
 # the least Delta [rad]
 MARGIN = 0.1
+# joints are not driven faster [rad/s]: in the air a hand that asks for what cannot be had would whirl them about, and limits
+# that many quick joints near at once contradict each other
+FASTEST = 45.0
 # when limits contradict each other, torque limits give way so many times less than joint limits
 TORQUE_STIFF = 100.0
 # flesh that is squeezed below the first of these shares of its volume slackens the joints around it, fully at the second
@@ -33,6 +36,8 @@ def brake(gap: float, v: float, dt: float) -> float:
     """The greatest acceleration, held for an update, of a joint that is `gap` before a limit and moves towards it with v."""
     # how far it would be after the update, but for the speed that it is given
     left = gap - 0.5 * v * dt
+    # not driven beyond the top speed; what was thrown faster than that is not braked for it
+    driven = max((FASTEST - v) / dt, 0.0)
     if left <= 0:
         # beyond the limit by then: stopped within the update, and led back
         return (left / RETURN - v) / dt
@@ -43,7 +48,7 @@ def brake(gap: float, v: float, dt: float) -> float:
     # the speed that it may have after the update: one that can be braked from there on, or that leaves time enough
     inside = max(left - BETA, 0.0)
     slow = 0.5 * (np.sqrt((BRAKE * dt) ** 2 + 8 * BRAKE * inside) - BRAKE * dt)
-    return max(printed, (max(slow, inside / (RETURN + 0.5 * dt)) - v) / dt)
+    return min(max(printed, (max(slow, inside / (RETURN + 0.5 * dt)) - v) / dt), driven)
 
 
 @kernel
