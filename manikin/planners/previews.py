@@ -1,8 +1,8 @@
 """Choosing an input by previews: try it on a copy of the run, see what comes of it, and correct it.
 
 Kim & Pollard 2011, section 3 and Figure 4: the person looks at the preview of a trial input, learns how the outcome follows
-from it, and tunes it in a few trials. Here the learning is Broyden's: the rates of the outcome per input begin as a guess and
-are corrected by each trial.
+from it, and tunes it in a few trials. Here learning is a fit: the rates of the outcome per input that explain all trials and
+stay near a guess.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# trials nearer than this share of an input's range teach more about noise than about rates
-APART = 0.02
-# rates are corrected by no more than this factor at once, or a little noise would turn them around
-TRUST = 2.0
+# trials nearer to each other than this share of an input's range teach more about noise than about rates
+NOISE = 0.12
+# a trial goes no further from the best so far than this share of an input's range
+REACH = 0.3
 
 
 class Branching(Protocol):
@@ -61,7 +61,7 @@ def choose(
     rates (k, n): how the outcome is thought to change with the input; low, high (n,): between which inputs are sought.
     within: a miss that is good enough to stop.
     """
-    rates, trials = rates.astype(float), []
+    trials: list[Trial] = []
     inputs = np.clip(first, low, high)
     for _ in range(budget):
         ahead = run.branch()
@@ -71,30 +71,22 @@ def choose(
         trials.append(Trial(inputs, came, miss))
         if miss <= within:
             break
-        rates = _learned(rates, trials, high - low)
-        inputs = _next(rates, trials, wanted, low, high)
+        inputs = _next(_learned(rates, trials, high - low), trials, wanted, low, high)
     return Choice(min(trials, key=lambda t: t.miss), tuple(trials))
 
 
-def _learned(rates: Array, trials: Sequence[Trial], span: Array) -> Array:
-    """Broyden's correction with the last trial and the best of those before it."""
-    last, before = trials[-1], [t for t in trials[:-1] if t.outcome is not None]
-    if last.outcome is None or not before:
-        return rates
-    near = min(before, key=lambda t: t.miss)
-    assert near.outcome is not None
+def _learned(guess: Array, trials: Sequence[Trial], span: Array) -> Array:
+    """The rates that explain all trials best, and differ little from the guess: least squares towards it."""
+    good = [(t.inputs, t.outcome, t.miss) for t in trials if t.outcome is not None]
+    if len(good) < 2:
+        return guess
+    inputs, outcome, _ = min(good, key=lambda t: t[2])
     # inputs in shares of their range, so that metres and centimetres count alike
-    step = (last.inputs - near.inputs) / span
-    square = float(step @ step)
-    if square < APART**2:
-        return rates
-    scaled = rates * span
-    expected = scaled @ step
-    surprise = last.outcome - near.outcome - expected
-    most = (TRUST - 1.0) * float(np.linalg.norm(expected))
-    surprise *= min(1.0, most / max(float(np.linalg.norm(surprise)), 1e-12))
-    corrected: Array = (scaled + np.outer(surprise, step) / square) / span
-    return corrected
+    steps = np.array([(i - inputs) / span for i, _, _ in good])
+    came = np.array([o - outcome for _, o, _ in good])
+    sure = NOISE**2 * np.eye(len(span))
+    rates: Array = np.linalg.solve(steps.T @ steps + sure, steps.T @ came + sure @ (guess * span).T).T / span
+    return rates
 
 
 def _next(rates: Array, trials: Sequence[Trial], wanted: Array, low: Array, high: Array) -> Array:
@@ -108,8 +100,9 @@ def _next(rates: Array, trials: Sequence[Trial], wanted: Array, low: Array, high
         return np.asarray(0.5 * (trials[-1].inputs + best.inputs))
     assert best.outcome is not None
     span = high - low
-    step = np.linalg.lstsq(rates * span, wanted - best.outcome, rcond=1e-3)[0] * span
-    inputs = np.clip(best.inputs + step, low, high)
+    step = np.linalg.lstsq(rates * span, wanted - best.outcome, rcond=1e-3)[0]
+    step *= min(1.0, REACH / max(float(np.abs(step).max()), 1e-12))
+    inputs = np.clip(best.inputs + step * span, low, high)
     for trial in trials:
         if np.linalg.norm((inputs - trial.inputs) / span) < 1e-3:
             # tried already, at a bound: half as far, or a little towards the middle

@@ -52,7 +52,7 @@ def test_failures_are_walked_back_from():
     def falls(run: Thrower) -> np.ndarray | None:
         return None if run.inputs[0] > 0.55 else lands(run)
 
-    choice = choose(Thrower(), apply, falls, np.array([0.26, 0.0]), np.array([0.2, 0.0]), 0.5 * RATES, LOW, HIGH)
+    choice = choose(Thrower(), apply, falls, np.array([0.26, 0.0]), np.array([0.3, 0.0]), 0.5 * RATES, LOW, HIGH)
     assert any(t.outcome is None for t in choice.trials)
     assert choice.best.miss < 0.02
 

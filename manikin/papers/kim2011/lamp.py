@@ -19,9 +19,9 @@ Array = NDArray[np.float64]
 # drags of `lamp_box` that previews choose: how far ahead the leap is dragged, how far aside the crouch [m]
 AHEAD, ASIDE = "steps.leap.goals.head.path.1.1", "steps.crouch.goals.head.path.1.2"
 OWN = np.array([0.24, 0.0])
-LOW, HIGH = np.array([0.06, -0.01]), np.array([0.7, 0.01])
+LOW, HIGH = np.array([0.09, -0.01]), np.array([0.7, 0.01])
 # metres that the landing moves per metre of these drags, as a first guess
-RATES = np.array([[0.35, 0.0], [0.0, 11.0]])
+RATES = np.array([[0.45, 0.0], [0.0, 11.0]])
 # where spots are drawn from [m], relative to where the lamp starts: the part of the box that jumps reach
 SPOTS = np.array([[0.18, 0.30], [-0.06, 0.06]])
 TRIALS, NEAR = 5, 0.02
