@@ -45,13 +45,13 @@ class Recording:
     eq: Array
     tasks: dict[str, dict[str, Array]] = field(default_factory=dict)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write as .npz: equal recordings give equal bytes."""
         arrays: dict[str, Any] = {"mjcf": np.array(self.mjcf), "meta": np.array(json.dumps(self.meta, sort_keys=True))}
         arrays |= {name: getattr(self, name) for name in _ARRAYS}
         for task, columns in self.tasks.items():
             arrays |= {f"task/{task}/{name}": column for name, column in columns.items()}
-        save_npz(path, arrays)
+        save_npz(Path(path), arrays)
 
 
 def load_recording(path: Path | str) -> Recording:

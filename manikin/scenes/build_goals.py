@@ -104,9 +104,25 @@ def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -
             raise here.wrong(f"{key}.at", f"needs {_size(measure) // 3} points [x, y, z] in the frame of '{spec.of}'")
         return lambda w: OnBody(int(where.bodies[0]), where.offsets + offsets)
     value = _numbers(here, measure, numbers.ravel() * scale, key)
+    if spec.away is not None:
+        if value.shape != (3,):
+            raise here.wrong(f"{key}.away", "is for one point, or com with all its axes")
+        where = here.points(actor, (spec.away,), f"{key}.away")
+        return lambda w: _away(w, measure, where, value)
     if spec.relative:
         return lambda w: Fixed(value + measure.evaluate(w.dynamics()).value)
     return lambda w: Fixed(value)
+
+
+def _away(world: World, measure: Measure, where: Points, value: Array) -> Fixed:
+    """A drag whose x points from `where` to what is dragged, along the ground."""
+    dynamics = world.dynamics()
+    place = measure.evaluate(dynamics).value
+    x, y = (place - where.evaluate(dynamics).value)[:2]
+    far = np.hypot(x, y)
+    # from right above, any way leads away
+    c, s = (x / far, y / far) if far > 1e-6 else (1.0, 0.0)
+    return Fixed(place + [c * value[0] - s * value[1], s * value[0] + c * value[1], value[2]])
 
 
 def _key_poses(here: Here, measure: Measure, rows: tuple[tuple[float, ...], ...], key: str) -> GoalMaker:

@@ -63,6 +63,7 @@ class GoalSpec(Table):
     hold: rows [time, numbers...], each of which stays until the next: what a hand asked for. Numbers are those of the measure
     itself: metres, quaternions (w, x, y, z), radians.
     relative: numbers of at or path are added to what the task measures when its step begins: a drag.
+    away: a prop, body or site: x of a relative `at` points away from it along the ground, not along the world's x.
     scale: lengths are meant for a stature of 1.75 m and scale with the character.
     meet: a flying prop: where a point shall meet it, or (for a direction) against its flight.
     throw: a held prop: the curve that its middle follows until it is released. along: a task that throws, for the direction
@@ -82,6 +83,7 @@ class GoalSpec(Table):
     throw: ThrowSpec | None = None
     along: str | None = None
     relative: bool = False
+    away: str | None = None
     scale: bool = False
     brace: dict[str, Share] = Field(default={}, max_length=1)
 
@@ -96,6 +98,8 @@ class GoalSpec(Table):
             raise ValueError("scale goes with at and path")
         if self.relative and (self.of or self.carry or (self.at is None and self.path is None)):
             raise ValueError("relative goes with at and path, without of or carry")
+        if self.away is not None and (not self.relative or self.at is None):
+            raise ValueError("away goes with a relative at")
         if self.frame and self.clip is None:
             raise ValueError("frame goes with clip")
         if self.brace and self.of != "feet":
