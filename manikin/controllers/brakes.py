@@ -34,6 +34,8 @@ FLESH_STIFF = 1e-3
 @kernel
 def brake(gap: float, v: float, dt: float) -> float:
     """The greatest acceleration, held for an update, of a joint that is `gap` before a limit and moves towards it with v."""
+    if gap == np.inf:
+        return np.inf
     # how far it would be after the update, but for the speed that it is given
     left = gap - 0.5 * v * dt
     # not driven beyond the top speed; what was thrown faster than that is not braked for it

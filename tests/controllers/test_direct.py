@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.spatial import Delaunay
 
-from manikin.controllers.brakes import BRAKE, RETURN, limit_rows, parabola
+from manikin.controllers.brakes import BRAKE, FASTEST, RETURN, limit_rows, parabola
 from manikin.controllers.direct import Direct
 from manikin.loop import Run
 from manikin.physics.pressure import pressure_rows
@@ -240,6 +240,14 @@ def test_a_joint_that_is_told_the_most_at_every_update_never_passes_its_limit(dt
     assert q > 0.98
     # and it has to be braked with no more than is needed where the limit is RETURN away
     assert needed < 1.01 * max(BRAKE, top / (2 * RETURN))
+    # nor is it ever driven faster than joints may go
+    assert top <= FASTEST + 1e-9
+
+
+def test_what_is_thrown_faster_than_joints_are_driven_is_not_braked_for_it_but_not_driven_either():
+    for v, most in ((FASTEST + 20.0, 0.0), (FASTEST - 1.0, 200.0)):
+        _, up = parabola(np.array([0.0]), np.array([v]), np.array([-1e3]), np.array([1e3]), 0.005)
+        assert up[0] == pytest.approx(most)
 
 
 @pytest.mark.parametrize("dt", [0.001, 0.005, 0.02])

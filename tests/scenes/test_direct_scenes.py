@@ -109,6 +109,8 @@ def test_the_hop_flies_as_physics_wants():
         (('of = "foot", at = [0.0, 0.0]', 'of = "foot", at = [0.0, 0.0, 0.0]'), "needs 2 numbers"),
         (('of = "foot", at = [0.0, 0.0]', 'of = "fot", at = [0.0, 0.0]'), "foot"),
         (("[tasks.calm]", "[tasks.calm]\ngoal = { relative = true, at = [0] }"), "relative"),
+        (("relative = true, at = [0, 0, 0.5]", 'away = "foot", at = [0, 0, 0.5]'), "away goes with a relative at"),
+        (("relative = true, at = [0, 0, 0.5]", 'relative = true, away = "fot", at = [0, 0, 0.5]'), "foot"),
         (('formulation = "velocity"', 'formulation = "speed"'), "formulation"),
         (('model = "lamp"', 'model = "lamp"\nheight = 1.8'), "height is not for a lamp"),
     ],
@@ -116,6 +118,27 @@ def test_the_hop_flies_as_physics_wants():
 def test_what_does_not_fit_is_refused_with_its_key(change, key):
     with pytest.raises(SceneError, match=key):
         build_run(parse_text(HOP.replace(*change), "hop"))
+
+
+@pytest.mark.parametrize("side", [0.0, 90.0, 200.0])
+def test_a_drag_may_point_away_from_a_thing(side):
+    x, y = 0.4 * np.cos(np.radians(side)), 0.4 * np.sin(np.radians(side))
+    ball = f'[props.ball]\nshape = "sphere"\nsize = [0.05]\nmass = 0.1\nat = [{x}, {y}, 0.05]\n'
+    hop = HOP.replace("[tasks.calm]", ball + "[tasks.calm]")
+    hop = hop.replace(
+        "relative = true, path = [[0, 0, 0, 0], [0.4, 0, 0, -0.13]]", 'relative = true, away = "ball", at = [0.1, 0.02, -0.1]'
+    )
+    run = build_run(parse_text(hop, "hop"), record=False)
+    (head,) = (task for task in run.tasks if task.name == "head")
+    before = head.measure.evaluate(run.world.dynamics()).value
+    away = (before - run.world.data.xpos[run.world.body("ball")])[:2]
+    away /= np.linalg.norm(away)
+    run.advance(1)
+    assert head.goal is not None
+    moved = head.goal.at(run.world).value - before
+    assert moved[:2] @ away == pytest.approx(0.1, abs=1e-3)
+    assert moved[:2] @ [-away[1], away[0]] == pytest.approx(0.02, abs=1e-3)
+    assert moved[2] == pytest.approx(-0.1, abs=1e-3)
 
 
 def test_a_formulation_is_for_the_direct_controller():
