@@ -38,28 +38,29 @@ def brake(gap: float, v: float, dt: float) -> float:
         return np.inf
     # how far it would be after the update, but for the speed that it is given
     left = gap - 0.5 * v * dt
-    # not driven beyond the top speed; what was thrown faster than that is not braked for it
-    driven = max((FASTEST - v) / dt, 0.0)
     if left <= 0:
         # beyond the limit by then: stopped within the update, and led back
         return (left / RETURN - v) / dt
-    printed = -(v * v) / (2 * max(gap - BETA, 0.0) + BETA) if v > 0 else 0.0
     if v > 0 and gap < max(MARGIN, AHEAD * v):
-        # at the limit itself the parabola asks for v^2 / beta: for a whole update, that would throw the joint back
-        return max(printed, -v / dt)
+        # the time in which Eq. 9 stops it, in whole updates: one that stops within an update passes its limit or is thrown back
+        # by what is left of the update, and at the limit itself Eq. 9 asks for v^2 / beta
+        updates = np.floor((2 * max(gap - BETA, 0.0) + BETA) / max(v * dt, 1e-12))
+        return -v / (dt * max(updates, 1.0))
     # the speed that it may have after the update: one that can be braked from there on, or that leaves time enough
     inside = max(left - BETA, 0.0)
     slow = 0.5 * (np.sqrt((BRAKE * dt) ** 2 + 8 * BRAKE * inside) - BRAKE * dt)
-    return min(max(printed, (max(slow, inside / (RETURN + 0.5 * dt)) - v) / dt), driven)
+    # not driven beyond the top speed; what was thrown faster than that is not braked for it
+    return min((max(slow, inside / (RETURN + 0.5 * dt)) - v) / dt, max((FASTEST - v) / dt, 0.0))
 
 
 @kernel
 def parabola(q: Array, v: Array, low: Array, high: Array, dt: float) -> tuple[Array, Array]:
     """Eq. 9: the least and the greatest acceleration of joints, infinite where there is no limit.
 
-    Departures: the parabola's top lies half of beta inside the limit; braking begins where the limit is near in time; no
-    update asks for more than it takes to stop a joint and lead it back; and a joint that is not braked, wherever it is, must
-    not come with the coming update to where it could no longer be braked.
+    Departures: the parabola's top lies half of beta inside the limit; braking begins where the limit is near in time, and
+    takes whole updates; no update asks for more than it takes to stop a joint and lead it back; and a joint that is not
+    braked, wherever it is, must not come with the coming update to where it could no longer be braked, nor be driven faster
+    than FASTEST.
     """
     least, most = np.empty(q.shape[0]), np.empty(q.shape[0])
     for j in range(q.shape[0]):

@@ -238,8 +238,8 @@ def test_a_joint_that_is_told_the_most_at_every_update_never_passes_its_limit(dt
             assert q <= 1.0 + 1e-3
         needed, top = max(needed, -a if v > 0 else 0.0), max(top, v)
     assert q > 0.98
-    # and it has to be braked with no more than is needed where the limit is RETURN away
-    assert needed < 1.01 * max(BRAKE, top / (2 * RETURN))
+    # and it has to be braked with no more than is needed where the limit is RETURN away, in whole updates
+    assert needed < 1.2 * max(BRAKE, top / (2 * RETURN))
     # nor is it ever driven faster than joints may go
     assert top <= FASTEST + 1e-9
 
