@@ -128,7 +128,9 @@ def drag_campaign(count: int = 2_000, seed: int = 20110806, progress: Progress =
     out: Figures = {}
     for model, some in outcomes.items():
         if some:
-            out |= {f"{model}_{key}": value for key, value in summary(list(some.values())).items()}
+            # what has no flesh has no least volume
+            numbers = summary(list(some.values()))
+            out |= {f"{model}_{key}": value for key, value in numbers.items() if np.isfinite(value)}
             # the one to look at: drags are counted from 0, and the same for a seed
             out[f"{model}_worst_drag"] = max(some, key=lambda k: (bool(some[k].broke), some[k].smooth))
     return out

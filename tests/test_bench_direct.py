@@ -1,5 +1,7 @@
 """Campaigns of random drags on all cores."""
 
+import numpy as np
+
 from manikin import bench_direct
 from manikin.bench_direct import drag_campaign
 from manikin.drags import CHARACTERS, perform, random_drags, stand
@@ -24,4 +26,5 @@ def test_an_interrupted_campaign_tells_of_what_was_finished():
     assert shares == [1 / len(CHARACTERS)]
     (drags,) = (key for key in figures if key.endswith("_drags"))
     assert figures[drags] == 1
+    assert all(np.isfinite(value) for value in figures.values())
     assert figures[drags.replace("_drags", "_worst_drag")] == 0

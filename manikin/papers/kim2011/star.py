@@ -156,7 +156,7 @@ CLAIMS = (
     ),
     Claim(
         "starfish.escape", "the starfish frees itself from a case by lifting and hitting it", "figure 1", "", "of 3",
-        "`starfish_escape`: an arm lifts the edge by 3 cm, a jump tilts the case by 30 degrees, it ends beside the case",
+        "`starfish_escape`: an arm lifts the edge by 3 cm, a jump throws the case up to 25 cm, it ends beside the case",
         escapes,
     ),
     Claim(
