@@ -1,13 +1,15 @@
 """Benchmarks of direct control (Kim & Pollard 2011): every character dragged about, against the clock of one core."""
 
+import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from functools import cache
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 
 import numpy as np
 
@@ -137,8 +139,16 @@ def drag_campaign(count: int = 2_000, seed: int = 20110806, progress: Progress =
 
 
 def _undisturbed() -> None:
-    """Ctrl-C is for whoever collects."""
+    """Ctrl-C is for whoever collects; a worker whose collector is gone must not wait for ever."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _perform_part(model: str, seed: int, first: int, end: int) -> tuple[str, dict[int, Outcome]]:
