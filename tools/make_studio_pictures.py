@@ -24,7 +24,7 @@ from manikin.studio.takes import TakeFolder
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 # when to look [s]
 MOMENTS = {"lift": 3.5, "catch": 0.85, "toss": 2.2, "chain": 2.5, "pendulum": 4.0, "stand": 1.0}
-MOMENTS |= {"fish": 1.28, "starfish": 0.42, "starfish_escape": 1.0, "donut": 2.8, "donut_seesaw": 3.0}
+MOMENTS |= {"fish": 1.28, "starfish": 0.42, "starfish_escape": 0.88, "donut": 2.8, "donut_seesaw": 3.0}
 # how near to look, as a share of the scene's own distance
 NEARER = {"lift": 0.78, "catch": 0.68, "toss": 0.72, "chain": 0.86}
 NEARER |= {"starfish": 0.75, "donut": 0.6, "donut_seesaw": 0.75}
