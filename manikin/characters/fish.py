@@ -25,8 +25,10 @@ _OUTLINE = np.array(
         [0.240, 0.022, 0.013], [0.248, 0.000, 0.000],
     ]
 )  # fmt: skip
-# every joint bends by as much either way [deg]: what the flesh can follow in all of them at once
-BEND = 38
+# [rad] how long before the end of its range a joint is stopped: a tail that loses the ground is thrown at it with 9 rad/s
+STOP = 0.02
+# every joint bends by as much either way [deg], what the flesh can follow in all of them at once
+BEND = 38 + float(np.rad2deg(STOP - 0.01))
 CELLS = 13
 
 
@@ -57,7 +59,7 @@ def fish_plan() -> Plan:
     middle = surface.vertices[surface.faces].mean(axis=1)
     return Plan(
         "fish", bones, surface, _coarse(), "planar", ("sea", "coral"), density=800.0, young=2.5e4, damping=0.0005, even=0.0,
-        margin=0.0, motor=1.2, stop=0.01,
+        margin=0.0, motor=1.2, stop=STOP,
         paint=(middle[:, 0] < -0.155).astype(np.int64), details=tuple(eyes),
         sites=(("nose", "head", (0.248, 0.0, THICKNESS)), ("fin", "tail", (-0.265, 0.0, THICKNESS))),
     )  # fmt: skip
