@@ -148,7 +148,7 @@ def _drive(
 def _solve(
     rows: Array, wanted: Array, tasks: Array, rest_rows: Array, rest_wanted: Array,
     bounded: Array, low: Array, high: Array, weakest: Array, strongest: Array, step_damping: Array,
-    basis: Array, constrained: int, decided: int, motion: Array, limp: Array, h: Array, L: Array, lever: Array,
+    basis: Array, constrained: int, decided: int, motion: Array, unforced: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
     soft: float, compensate: bool, force: Array, z: Array, torque: Array, ctrl: Array, reaction: Array,
@@ -164,7 +164,9 @@ def _solve(
     for t in range(tasks.shape[0]):
         k = int(tasks[t, 0])
         if tasks[t, 3] > 0:
-            force[t] = clamp_force(rows[r : r + k], wanted[r : r + k], basis, constrained, limp, tasks[t, 3], int(tasks[t, 4]))
+            force[t] = clamp_force(
+                rows[r : r + k], wanted[r : r + k], basis, constrained, unforced, tasks[t, 3], int(tasks[t, 4])
+            )
         r += k
     weights, starts = _by_level(tasks)
     solve_levels(
@@ -181,7 +183,7 @@ def _solve(
 def _solve_on_feet(
     z: Array, rows: Array, wanted: Array, tasks: Array, rest_rows: Array, rest_wanted: Array,
     bounded: Array, low: Array, high: Array, weakest: Array, strongest: Array, step_damping: Array,
-    basis: Array, constrained: int, decided: int, motion: Array, limp: Array, h: Array, L: Array, lever: Array,
+    basis: Array, constrained: int, decided: int, motion: Array, unforced: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
     rigid: Array, soles: Array, touching: Array, of: Array, soft: float, compensate: bool,

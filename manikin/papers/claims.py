@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -75,8 +75,21 @@ def whole_take(scene: Scene, seconds: float | None = None) -> Take:
 
 
 @dataclass(frozen=True)
+class Change:
+    """A criterion that was replaced after it had been measured: from what, to what, and why."""
+
+    before: str
+    after: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Claim:
-    """One statement. source: section or figure; document: what is printed; how: what is done to measure it."""
+    """One statement. source: section or figure; document: what is printed; how: what is done to measure it.
+
+    bound: who set the number that decides: the document, or we, because the document gives none.
+    changed: every time the claim or its bound was altered after a measurement.
+    """
 
     id: str
     claim: str
@@ -85,6 +98,8 @@ class Claim:
     unit: str
     how: str
     measure: Callable[[Lab], Finding]
+    bound: Literal["document", "ours"] = "ours"
+    changed: tuple[Change, ...] = ()
 
 
 def plain(value: Any) -> Any:

@@ -117,6 +117,8 @@ def _row(claim: Claim, finding: Finding, seconds: float, lab: Lab, command: str)
         "holds": None if finding.holds is None else bool(finding.holds),
         "reason": finding.reason,
         "how": claim.how,
+        "bound": claim.bound,
+        "changed": [{"from": c.before, "to": c.after, "why": c.why} for c in claim.changed],
         "numbers": plain(finding.numbers),
         "seconds": round(seconds, 1),
         "version": __version__,

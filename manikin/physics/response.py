@@ -261,7 +261,7 @@ def _prepare(
     gravity: Array, springs: Array, felt: Array, actuated: Ints, passive: Ints,
     LD: Array, inverse: Array, start: Ints32, count: Ints32, column: Ints32, xpos: Array, xmat: Array, com: Array,
     tree: Array, last_dof: Ints, dof_parent: Array, cdof: Array, cvel: Array, cacc: Array,
-    h: Array, root: Array, units: Array, held: Array, held_bias: Array, basis: Array, motion: Array, limp: Array,
+    h: Array, root: Array, units: Array, held: Array, held_bias: Array, basis: Array, motion: Array, unforced: Array,
     joints: Array,
 ) -> tuple[int, int]:  # fmt: skip
     """What is decided before any task: h, 1 / sqrt(D), rows of single DOFs (n, n), rows and bias of the constraints, basis
@@ -295,10 +295,10 @@ def _prepare(
     for i in range(n):
         fall[0, i] = -h[i]
     half_solve(fall, units)
-    limp[:] = fall[0]
-    project(limp, basis, used)
+    unforced[:] = fall[0]
+    project(unforced, basis, used)
     for i in range(n):
-        limp[i] += motion[i]
+        unforced[i] += motion[i]
     # passive motions obey physics: their share of z is what falling gives
     constrained = used
     free = _passive_motions(L, passive)
@@ -307,7 +307,7 @@ def _prepare(
         for i in range(passive.shape[0]):
             qacc[passive[i]] = free[f, i]
         row = weighted(qacc, LD, root, start, count, column)
-        used = require(row, dot(row, limp), motion, basis, used, 1e-6)
+        used = require(row, dot(row, unforced), motion, basis, used, 1e-6)
     for j in range(actuated.shape[0]):
         joints[j] = units[actuated[j]]
     return constrained, used
@@ -494,12 +494,12 @@ class Response:
         n, m = len(dynamics.qvel), len(layout.weights)
         # h (n,): M qacc + h = S^T tau + L^T lambda; L (m, n), L_bias (m,): every admissible motion has L qacc + L_bias = 0
         self.h, self.L, self.L_bias = np.empty(n), np.empty((m, n)), np.empty(m)
-        self.basis, self.motion, self.limp = np.empty((n, n)), np.empty(n), np.empty(n)
+        self.basis, self.motion, self.unforced = np.empty((n, n)), np.empty(n), np.empty(n)
         self.joint_rows, self.units = np.empty((len(layout.actuated), n)), np.empty((n, n))
         root = np.empty(n)
         self._factor = (dynamics.factor, root, *dynamics.sparsity)
         self._filled = (
-            self.h, root, self.units, self.L, self.L_bias, self.basis, self.motion, self.limp, self.joint_rows
+            self.h, root, self.units, self.L, self.L_bias, self.basis, self.motion, self.unforced, self.joint_rows
         )  # fmt: skip
         self.renew(dynamics)
 
@@ -515,10 +515,10 @@ class Response:
 
     @property
     def maps(self) -> tuple[Any, ...]:
-        """All of it as plain arrays, for compiled code: basis, constrained, decided, motion, limp, h, L, row weights,
+        """All of it as plain arrays, for compiled code: basis, constrained, decided, motion, unforced, h, L, row weights,
         actuated and tied DOFs, rows of single DOFs, then the factor of M."""
         return (
-            self.basis, self.constrained, self.decided, self.motion, self.limp, self.h, self.L, self.layout.weights,
+            self.basis, self.constrained, self.decided, self.motion, self.unforced, self.h, self.L, self.layout.weights,
             self.layout.actuated, self.layout.tied, self.units, *self._factor,
         )  # fmt: skip
 

@@ -29,7 +29,7 @@ R = TypeVar("R", bound=Branching)
 
 
 class Trial(NamedTuple):
-    """An input (n,) that was previewed, what came of it (k,), None where it failed, and how far that is from what is wanted."""
+    """An input (n,) that was previewed, what followed (k,), None where it failed, and how far that is from what is wanted."""
 
     inputs: Array
     outcome: Array | None
@@ -57,7 +57,7 @@ def choose(
 ) -> Choice:
     """Preview up to `budget` inputs on branches of a run, which itself stays where it is, and take the best.
 
-    apply: gives a branch its input. outcome: runs the branch and says what came of it; None: it failed.
+    apply: gives a branch its input. outcome: runs the branch and says what followed; None: it failed.
     rates (k, n): how the outcome is thought to change with the input; low, high (n,): between which inputs are sought.
     within: a miss that is good enough to stop.
     """
@@ -66,9 +66,9 @@ def choose(
     for _ in range(budget):
         ahead = run.branch()
         apply(ahead, inputs)
-        came = outcome(ahead)
-        miss = np.inf if came is None else float(np.linalg.norm(came - wanted))
-        trials.append(Trial(inputs, came, miss))
+        reached = outcome(ahead)
+        miss = np.inf if reached is None else float(np.linalg.norm(reached - wanted))
+        trials.append(Trial(inputs, reached, miss))
         if miss <= within:
             break
         inputs = _next(_learned(rates, trials, high - low), trials, wanted, low, high)
@@ -83,9 +83,9 @@ def _learned(guess: Array, trials: Sequence[Trial], span: Array) -> Array:
     inputs, outcome, _ = min(good, key=lambda t: t[2])
     # inputs in shares of their range, so that metres and centimetres count alike
     steps = np.array([(i - inputs) / span for i, _, _ in good])
-    came = np.array([o - outcome for _, o, _ in good])
+    reached = np.array([o - outcome for _, o, _ in good])
     sure = NOISE**2 * np.eye(len(span))
-    rates: Array = np.linalg.solve(steps.T @ steps + sure, steps.T @ came + sure @ (guess * span).T).T / span
+    rates: Array = np.linalg.solve(steps.T @ steps + sure, steps.T @ reached + sure @ (guess * span).T).T / span
     return rates
 
 

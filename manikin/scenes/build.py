@@ -11,7 +11,7 @@ from manikin.errors import SceneError
 from manikin.loop import Run
 from manikin.physics.world import World
 from manikin.recording import Recorder
-from manikin.scenes.build_here import Actor, Here
+from manikin.scenes.build_context import Actor, BuildContext
 from manikin.scenes.build_steps import build_script
 from manikin.scenes.build_tasks import build_task, build_tug
 from manikin.scenes.build_world import build_world, skeleton_of
@@ -36,14 +36,14 @@ def build_run(
     extra: tasks beside those of the scene, for whoever drives the run. recorder: what records it.
     """
     world, actors = build_world(scene)
-    tasks = [build_task(Here(scene, world, actors, f"tasks.{name}"), name, spec) for name, spec in scene.tasks.items()]
+    tasks = [build_task(BuildContext(scene, world, actors, f"tasks.{name}"), name, spec) for name, spec in scene.tasks.items()]
     for task in tasks:
         if isinstance(task.law, Nearest):
             task.law.leaders = tuple(t for t in tasks if isinstance(t.measure, Points))
     script = build_script(scene, world, actors, tasks)
     controller = _controller(scene, world, actors)
     every = max(1, round(1 / (scene.control.rate * scene.timestep)))
-    tugs = [build_tug(Here(scene, world, actors, f"tugs.{name}"), spec) for name, spec in scene.tugs.items()]
+    tugs = [build_tug(BuildContext(scene, world, actors, f"tugs.{name}"), spec) for name, spec in scene.tugs.items()]
     tasks += extra
     recording = recorder(world, tasks, scene.fps, _meta(scene, actors)) if record else None
     return Run(world, controller, script, tasks, every, recording, tugs)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from manikin.characters.catalog import REFERENCE_HEIGHT
 from manikin.motion.retarget import read_clip
 from manikin.physics.world import World
-from manikin.scenes.build_here import Actor, Here
+from manikin.scenes.build_context import Actor, BuildContext
 from manikin.scenes.schema_tasks import ArrivingSpec, GoalSpec, MeetSpec, ThrowSpec
 from manikin.scenes.scripts import GoalMaker
 from manikin.spatial import quat_from_axis_angle, quat_multiply
@@ -37,44 +37,44 @@ Array = NDArray[np.float64]
 LEAST_SPAN = 1e-3
 
 
-def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -> GoalMaker:
+def goal_maker(context: BuildContext, actor: Actor, task: Task, spec: GoalSpec, key: str) -> GoalMaker:
     """Check a goal now; make it when its step begins."""
     scale = actor.character.height / REFERENCE_HEIGHT if spec.scale else 1.0
     measure = task.measure
     if isinstance(task.law, Hold):
-        raise here.wrong(key, "law 'hold' stays where it is switched on and takes no goal")
+        raise context.wrong(key, "law 'hold' stays where it is switched on and takes no goal")
     if spec.along is not None:
-        raise here.wrong(f"{key}.along", "is for a step in which another task is given a throw")
+        raise context.wrong(f"{key}.along", "is for a step in which another task is given a throw")
     if spec.clip is not None:
         if not isinstance(measure, Posture):
-            raise here.wrong(key, "a clip's pose is a goal for measure 'posture'")
-        pose = _pose(here, actor, measure, spec, key)
+            raise context.wrong(key, "a clip's pose is a goal for measure 'posture'")
+        pose = _pose(context, actor, measure, spec, key)
         return lambda w: Fixed(pose)
     if spec.spline is not None:
-        return _key_poses(here, measure, spec.spline, key)
+        return _key_poses(context, measure, spec.spline, key)
     if spec.meet is not None:
-        return _meeting(here, actor, measure, spec.meet, key)
+        return _meeting(context, actor, measure, spec.meet, key)
     if spec.throw is not None:
-        return _throwing(here, actor, measure, spec.throw, key)
+        return _throwing(context, actor, measure, spec.throw, key)
     if spec.hold is not None:
-        return _holding(here, measure, spec.hold, key)
+        return _holding(context, measure, spec.hold, key)
     if spec.relative and not isinstance(measure, Points | CentreOfMass):
-        raise here.wrong(f"{key}.relative", "is for measures 'point' and 'com'")
+        raise context.wrong(f"{key}.relative", "is for measures 'point' and 'com'")
     if spec.path is not None:
         path = _rows(spec.path)
         if path is None or len(path) < 2:
-            raise here.wrong(key, "path needs two or more rows [time, numbers...] of one length, times increasing")
-        keys = np.array([_numbers(here, measure, row[1:] * scale, key) for row in path])
+            raise context.wrong(key, "path needs two or more rows [time, numbers...] of one length, times increasing")
+        keys = np.array([_numbers(context, measure, row[1:] * scale, key) for row in path])
         if spec.relative:
             return lambda w: Path(path[:, 0], keys + measure.evaluate(w.dynamics()).value, w.time)
         return lambda w: Path(path[:, 0], keys, w.time)
     numbers = np.array(spec.at, float)
     if spec.carry is not None:
-        prop = here.movable(spec.carry, f"{key}.carry")
+        prop = context.movable(spec.carry, f"{key}.carry")
         if not isinstance(measure, Points):
-            raise here.wrong(f"{key}.carry", "is for measure 'point': the hands that carry")
+            raise context.wrong(f"{key}.carry", "is for measure 'point': the hands that carry")
         if numbers.shape != (3,):
-            raise here.wrong(f"{key}.at", "needs one place [x, y, z] for the middle of what is carried")
+            raise context.wrong(f"{key}.at", "needs one place [x, y, z] for the middle of what is carried")
         return lambda w: _carry(w, measure, prop, numbers * scale)
     if spec.of == "feet":
         points = np.atleast_2d(numbers * scale)
@@ -84,30 +84,30 @@ def goal_maker(here: Here, actor: Actor, task: Task, spec: GoalSpec, key: str) -
         enough = points.shape[1] == 3 or (points.shape[1] == 2 and flat)
         if not isinstance(measure, Points | Look | CentreOfMass) or len(points) != count or not enough:
             form = "[x, y]" if flat else "[x, y, z]"
-            raise here.wrong(f"{key}.at", f"needs {count} points {form} from the middle between the feet")
+            raise context.wrong(f"{key}.at", f"needs {count} points {form} from the middle between the feet")
         if isinstance(measure, CentreOfMass) and spec.brace:
-            return _braced(here, actor, measure, spec.brace, points[0], key)
+            return _braced(context, actor, measure, spec.brace, points[0], key)
         if spec.brace:
-            raise here.wrong(f"{key}.brace", "is for measure 'com'")
+            raise context.wrong(f"{key}.brace", "is for measure 'com'")
         axes = list(measure.axes) if isinstance(measure, CentreOfMass) else [0, 1, 2]
         return lambda w: Fixed(np.concatenate([_on_stance(w, actor, p)[axes] for p in points]))
     if spec.of is not None and isinstance(measure, CentreOfMass):
         axes = list(measure.axes)
         if numbers.shape != (len(axes),):
-            raise here.wrong(f"{key}.at", f"needs {len(axes)} numbers, from the place of '{spec.of}'")
-        over = here.points(actor, (spec.of,), f"{key}.of")
+            raise context.wrong(f"{key}.at", f"needs {len(axes)} numbers, from the place of '{spec.of}'")
+        over = context.points(actor, (spec.of,), f"{key}.of")
         return lambda w: Over(int(over.bodies[0]), over.offsets, numbers * scale, tuple(axes))
     if spec.of is not None:
-        where = here.points(actor, (spec.of,), f"{key}.of")
+        where = context.points(actor, (spec.of,), f"{key}.of")
         offsets = np.atleast_2d(numbers * scale)
         if offsets.shape[1] != 3 or not isinstance(measure, Points | Look) or len(offsets) != _size(measure) // 3:
-            raise here.wrong(f"{key}.at", f"needs {_size(measure) // 3} points [x, y, z] in the frame of '{spec.of}'")
+            raise context.wrong(f"{key}.at", f"needs {_size(measure) // 3} points [x, y, z] in the frame of '{spec.of}'")
         return lambda w: OnBody(int(where.bodies[0]), where.offsets + offsets)
-    value = _numbers(here, measure, numbers.ravel() * scale, key)
+    value = _numbers(context, measure, numbers.ravel() * scale, key)
     if spec.away is not None:
         if value.shape != (3,):
-            raise here.wrong(f"{key}.away", "is for one point, or com with all its axes")
-        where = here.points(actor, (spec.away,), f"{key}.away")
+            raise context.wrong(f"{key}.away", "is for one point, or com with all its axes")
+        where = context.points(actor, (spec.away,), f"{key}.away")
         return lambda w: _away(w, measure, where, value)
     if spec.relative:
         return lambda w: Fixed(value + measure.evaluate(w.dynamics()).value)
@@ -125,21 +125,21 @@ def _away(world: World, measure: Measure, where: Points, value: Array) -> Fixed:
     return Fixed(place + [c * value[0] - s * value[1], s * value[0] + c * value[1], value[2]])
 
 
-def _key_poses(here: Here, measure: Measure, rows: tuple[tuple[float, ...], ...], key: str) -> GoalMaker:
+def _key_poses(context: BuildContext, measure: Measure, rows: tuple[tuple[float, ...], ...], key: str) -> GoalMaker:
     """A spline through poses; the first is the one in which its step begins."""
     if not isinstance(measure, Posture):
-        raise here.wrong(f"{key}.spline", "is for measure 'posture'")
+        raise context.wrong(f"{key}.spline", "is for measure 'posture'")
     joints = len(measure.dofs)
     if not rows:
-        raise here.wrong(f"{key}.spline", "needs one or more rows [time, angles...]")
+        raise context.wrong(f"{key}.spline", "needs one or more rows [time, angles...]")
     for number, row in enumerate(rows):
         if len(row) != joints + 1:
-            raise here.wrong(
+            raise context.wrong(
                 f"{key}.spline.{number}", f"needs {joints + 1} numbers [time, {joints} angles], {len(row)} were given"
             )  # fmt: skip
         before = rows[number - 1][0] if number else 0.0
         if row[0] - before < LEAST_SPAN:
-            raise here.wrong(
+            raise context.wrong(
                 f"{key}.spline.{number}", f"given {row[0]:g} s: must come at least {LEAST_SPAN:g} s after {before:g} s"
             )
     table = np.array(rows, float)
@@ -152,27 +152,27 @@ def _rows(given: tuple[tuple[float, ...], ...]) -> Array | None:
     return None if rows is None or not rows.shape[1] or (np.diff(rows[:, 0]) <= 0).any() else rows
 
 
-def _holding(here: Here, measure: Measure, given: tuple[tuple[float, ...], ...], key: str) -> GoalMaker:
+def _holding(context: BuildContext, measure: Measure, given: tuple[tuple[float, ...], ...], key: str) -> GoalMaker:
     """Values that each stay until the next, in the measure's own form so that nothing is lost on the way."""
     rows, size = _rows(given), 4 * len(measure.bodies) if isinstance(measure, Orientation) else _size(measure)
     if rows is None or rows.shape[1] != size + 1:
-        raise here.wrong(key, f"hold needs rows [time, {size} numbers], times increasing")
+        raise context.wrong(key, f"hold needs rows [time, {size} numbers], times increasing")
     return lambda w: Held(rows[:, 0], rows[:, 1:], w.time)
 
 
-def _meeting(here: Here, actor: Actor, measure: Measure, spec: MeetSpec, key: str) -> GoalMaker:
-    body, plane = flying(here, actor, spec, f"{key}.meet")
+def _meeting(context: BuildContext, actor: Actor, measure: Measure, spec: MeetSpec, key: str) -> GoalMaker:
+    body, plane = flying(context, actor, spec, f"{key}.meet")
     if isinstance(measure, Direction):
         return lambda w: Against(body, *plane(w))
     if not isinstance(measure, Points) or len(measure.bodies) != 1:
-        raise here.wrong(f"{key}.meet", "is for one point, or for an orientation with axis")
+        raise context.wrong(f"{key}.meet", "is for one point, or for an orientation with axis")
     return lambda w: Meet(body, *plane(w), spec.give, spec.most, spec.seconds)
 
 
-def _throwing(here: Here, actor: Actor, measure: Measure, spec: ThrowSpec, key: str) -> GoalMaker:
-    prop = here.movable(spec.prop, f"{key}.throw.prop")
+def _throwing(context: BuildContext, actor: Actor, measure: Measure, spec: ThrowSpec, key: str) -> GoalMaker:
+    prop = context.movable(spec.prop, f"{key}.throw.prop")
     if not isinstance(measure, Points) or measure.bodies.tolist() != [prop]:
-        raise here.wrong(f"{key}.throw", f"is for one point, the middle of what is thrown: of = '{spec.prop}'")
+        raise context.wrong(f"{key}.throw", f"is for one point, the middle of what is thrown: of = '{spec.prop}'")
 
     def make(w: World) -> Goal:
         now = measure.evaluate(w.dynamics())
@@ -201,10 +201,10 @@ def along(throw: GoalMaker) -> GoalMaker:
 
 
 def flying(
-    here: Here, actor: Actor, spec: MeetSpec | ArrivingSpec, key: str
+    context: BuildContext, actor: Actor, spec: MeetSpec | ArrivingSpec, key: str
 ) -> tuple[int, Callable[[World], tuple[Array, Array]]]:  # fmt: skip
     """A prop that flies, and the plane ahead of the feet in which it is met: a point of it and the way the feet point."""
-    prop = here.movable(spec.prop, f"{key}.prop")
+    prop = context.movable(spec.prop, f"{key}.prop")
 
     def plane(w: World) -> tuple[Array, Array]:
         point = _on_stance(w, actor, np.array([spec.plane - 0.0175, 0.0]))
@@ -215,10 +215,10 @@ def flying(
 
 
 def _braced(
-    here: Here, actor: Actor, measure: CentreOfMass, brace: dict[str, float], point: Array, key: str
+    context: BuildContext, actor: Actor, measure: CentreOfMass, brace: dict[str, float], point: Array, key: str
 ) -> GoalMaker:  # fmt: skip
     ((name, share),) = brace.items()
-    body, axes = here.movable(name, f"{key}.brace"), list(measure.axes)
+    body, axes = context.movable(name, f"{key}.brace"), list(measure.axes)
 
     def make(w: World) -> Goal:
         # the load may have changed since the scene was built
@@ -229,28 +229,28 @@ def _braced(
     return make
 
 
-def _numbers(here: Here, measure: Measure, given: Array, key: str) -> Array:
+def _numbers(context: BuildContext, measure: Measure, given: Array, key: str) -> Array:
     """Plain numbers in the measure's own form."""
     if isinstance(measure, Orientation):
         if len(given) == 3:
             given = np.tile(given, len(measure.bodies))
         if len(given) != 3 * len(measure.bodies):
-            raise here.wrong(key, "needs roll, pitch, yaw [deg] for each body, or once for all")
+            raise context.wrong(key, "needs roll, pitch, yaw [deg] for each body, or once for all")
         return np.concatenate([quat_from_euler(np.deg2rad(g)) for g in given.reshape(-1, 3)])
     if isinstance(measure, Posture):
         given = np.deg2rad(given)
     if len(given) != _size(measure):
-        raise here.wrong(key, f"needs {_size(measure)} numbers, {len(given)} were given")
+        raise context.wrong(key, f"needs {_size(measure)} numbers, {len(given)} were given")
     if isinstance(measure, Direction) and not given.any():
-        raise here.wrong(key, "given [0, 0, 0]: needs a direction [x, y, z] other than zero")
+        raise context.wrong(key, "given [0, 0, 0]: needs a direction [x, y, z] other than zero")
     return given
 
 
-def _pose(here: Here, actor: Actor, measure: Posture, spec: GoalSpec, key: str) -> Array:
-    clip = here.look_up(f"{key}.clip", lambda: read_clip(str(spec.clip), actor.character))
+def _pose(context: BuildContext, actor: Actor, measure: Posture, spec: GoalSpec, key: str) -> Array:
+    clip = context.look_up(f"{key}.clip", lambda: read_clip(str(spec.clip), actor.character))
     if not -len(clip.qpos) <= spec.frame < len(clip.qpos):
-        raise here.wrong(f"{key}.frame", f"given {spec.frame}: the clip has frames 0 to {len(clip.qpos) - 1}")
-    joints = {int(here.world.model.jnt_qposadr[here.world.joint(j)]): j for j in actor.character.joints}
+        raise context.wrong(f"{key}.frame", f"given {spec.frame}: the clip has frames 0 to {len(clip.qpos) - 1}")
+    joints = {int(context.world.model.jnt_qposadr[context.world.joint(j)]): j for j in actor.character.joints}
     names = tuple(joints[int(a)].removeprefix(actor.character.prefix) for a in measure.qpos)
     return clip.angles(names)[spec.frame]
 

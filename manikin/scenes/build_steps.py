@@ -7,8 +7,8 @@ import numpy as np
 from manikin.errors import SceneError, did_you_mean
 from manikin.physics.skeleton import Skeleton
 from manikin.physics.world import World
+from manikin.scenes.build_context import Actor, BuildContext
 from manikin.scenes.build_goals import along, flying, goal_maker
-from manikin.scenes.build_here import Actor, Here
 from manikin.scenes.build_tasks import settings
 from manikin.scenes.build_world import skeleton_of
 from manikin.scenes.scene import Scene
@@ -27,24 +27,24 @@ def build_script(scene: Scene, world: World, actors: list[Actor], tasks: list[Ta
     step_names = [s.name for s in scene.steps]
     steps = []
     for number, spec in enumerate(scene.steps):
-        here = Here(scene, world, actors, f"steps.{spec.name}")
+        context = BuildContext(scene, world, actors, f"steps.{spec.name}")
         if step_names.count(spec.name) > 1:
-            raise here.wrong("name", "another step has the same name")
+            raise context.wrong("name", "another step has the same name")
         if isinstance(spec.when, str) and number > 0:
-            raise here.wrong("when", "only the first step begins at the start")
+            raise context.wrong("when", "only the first step begins at the start")
         for key in ("goals", "tune", "on", "off"):
-            _known(here, key, "task", getattr(spec, key), by_name)
+            _known(context, key, "task", getattr(spec, key), by_name)
         if spec.otherwise is not None:
-            _known(here, "otherwise", "step", [spec.otherwise], step_names)
-        _check_hands(here, "grasp", spec.grasp)
-        _known(here, "release", "hand", spec.release, _hands(here))
+            _known(context, "otherwise", "step", [spec.otherwise], step_names)
+        _check_hands(context, "grasp", spec.grasp)
+        _known(context, "release", "hand", spec.release, _hands(context))
         if not isinstance(spec.when, str):
-            _check_condition(here, spec.when, by_name, scene.steps[:number])
-        tune = {name: settings(here, by_name[name], scene.tasks[name], t) for name, t in spec.tune.items()}
+            _check_condition(context, spec.when, by_name, scene.steps[:number])
+        tune = {name: settings(context, by_name[name], scene.tasks[name], t) for name, t in spec.tune.items()}
         for key in ("formulation", "contact_joints", "compliant"):
             if getattr(spec, key) is not None and scene.controller != "direct":
-                raise here.wrong(key, "is for controller = 'direct'")
-        steps.append(Step(spec, _goals(here, spec, by_name), tune, _arrival(here, spec), _happenings(here, spec)))
+                raise context.wrong(key, "is for controller = 'direct'")
+        steps.append(Step(spec, _goals(context, spec, by_name), tune, _arrival(context, spec), _happenings(context, spec)))
     for fact, fact_spec in scene.facts.items():
         for step in (fact_spec.since, fact_spec.until):
             if step is not None and step not in step_names:
@@ -56,73 +56,73 @@ def build_script(scene: Scene, world: World, actors: list[Actor], tasks: list[Ta
     return Steps(tuple(steps))
 
 
-def _known(here: Here, key: str, kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+def _known(context: BuildContext, key: str, kind: str, names: Iterable[str], known: Iterable[str]) -> None:
     """Every name is one of those that exist."""
     known = list(known)
     for name in names:
         if name not in known:
-            raise here.wrong(key, f"no {kind} is called '{name}'{did_you_mean(name, known)}")
+            raise context.wrong(key, f"no {kind} is called '{name}'{did_you_mean(name, known)}")
 
 
-def _hands(here: Here) -> list[str]:
-    return [h for a in here.actors for h in a.character.hands]
+def _hands(context: BuildContext) -> list[str]:
+    return [h for a in context.actors for h in a.character.hands]
 
 
-def _check_hands(here: Here, key: str, hands: Mapping[str, str]) -> None:
+def _check_hands(context: BuildContext, key: str, hands: Mapping[str, str]) -> None:
     """{hand = prop}: both exist, and the prop can move."""
-    _known(here, key, "hand", hands, _hands(here))
+    _known(context, key, "hand", hands, _hands(context))
     for prop in hands.values():
-        here.movable(prop, key)
+        context.movable(prop, key)
 
 
-def _check_condition(here: Here, when: WhenSpec, tasks: Mapping[str, Task], earlier: Iterable[StepSpec]) -> None:
+def _check_condition(context: BuildContext, when: WhenSpec, tasks: Mapping[str, Task], earlier: Iterable[StepSpec]) -> None:
     """What a step waits for can come about."""
-    _check_hands(here, "when.touch", when.touch)
+    _check_hands(context, "when.touch", when.touch)
     if when.landed is not None:
-        here.movable(when.landed, "when.landed")
+        context.movable(when.landed, "when.landed")
     if when.task is not None:
-        _known(here, "when.task", "task", [when.task], tasks)
+        _known(context, "when.task", "task", [when.task], tasks)
     if when.thrown is not None:
-        _known(here, "when.thrown", "task", [when.thrown], tasks)
-        goals = [s.goals.get(when.thrown) for s in earlier] + [here.scene.tasks[when.thrown].goal]
+        _known(context, "when.thrown", "task", [when.thrown], tasks)
+        goals = [s.goals.get(when.thrown) for s in earlier] + [context.scene.tasks[when.thrown].goal]
         if not any(goal is not None and goal.throw is not None for goal in goals):
-            raise here.wrong("when.thrown", f"'{when.thrown}' is not given a throw before this step")
+            raise context.wrong("when.thrown", f"'{when.thrown}' is not given a throw before this step")
 
 
-def _goals(here: Here, spec: StepSpec, tasks: Mapping[str, Task]) -> dict[str, GoalMaker]:
+def _goals(context: BuildContext, spec: StepSpec, tasks: Mapping[str, Task]) -> dict[str, GoalMaker]:
     """The goals that a step gives."""
     throwers = [name for name, goal in spec.goals.items() if goal.throw is not None]
     for name, goal in spec.goals.items():
         if goal.along is not None and goal.along not in throwers:
             hint = did_you_mean(goal.along, throwers)
-            raise here.wrong(f"goals.{name}.along", f"'{goal.along}' is not given a throw in this step{hint}")
+            raise context.wrong(f"goals.{name}.along", f"'{goal.along}' is not given a throw in this step{hint}")
         if goal.along is not None and not isinstance(tasks[name].measure, Direction):
-            raise here.wrong(f"goals.{name}.along", "is for an orientation with axis")
+            raise context.wrong(f"goals.{name}.along", "is for an orientation with axis")
     out = {
-        name: goal_maker(here, here.actor_of(here.scene.tasks[name]), tasks[name], goal, f"goals.{name}")
+        name: goal_maker(context, context.actor_of(context.scene.tasks[name]), tasks[name], goal, f"goals.{name}")
         for name, goal in spec.goals.items()
         if goal.along is None
     }
     return out | {name: along(out[goal.along]) for name, goal in spec.goals.items() if goal.along is not None}
 
 
-def _happenings(here: Here, spec: StepSpec) -> tuple[Condition, ...]:
+def _happenings(context: BuildContext, spec: StepSpec) -> tuple[Condition, ...]:
     """Whether the world is as a step waits for."""
     when = spec.when
     if isinstance(when, str):
         return ()
-    out = [_at(here, place) for place in when.place] + [_tilted(here, tilt) for tilt in when.tilt]
+    out = [_at(context, place) for place in when.place] + [_tilted(context, tilt) for tilt in when.tilt]
     if when.event is not None:
-        out.append(_event(here, when.event))
+        out.append(_event(context, when.event))
     if when.still is not None:
-        centre, most = _centre(here, (0, 1, 2)), when.still
+        centre, most = _centre(context, (0, 1, 2)), when.still
         out.append(lambda w: float(np.linalg.norm(centre.evaluate(w.dynamics()).rate)) < most)
     return tuple(out)
 
 
-def _centre(here: Here, axes: tuple[int, ...]) -> CentreOfMass:
+def _centre(context: BuildContext, axes: tuple[int, ...]) -> CentreOfMass:
     """The centre of mass of the first character, its flesh included."""
-    return _centre_of(here.world, skeleton_of(here.world, here.actors[0].character), axes)
+    return _centre_of(context.world, skeleton_of(context.world, context.actors[0].character), axes)
 
 
 def _centre_of(world: World, skeleton: Skeleton, axes: tuple[int, ...]) -> CentreOfMass:
@@ -130,9 +130,9 @@ def _centre_of(world: World, skeleton: Skeleton, axes: tuple[int, ...]) -> Centr
     return CentreOfMass(np.where(skeleton.bone_of >= 0, model.body_mass, 0.0), np.zeros(model.nbody), axes)
 
 
-def _event(here: Here, event: str) -> Condition:
+def _event(context: BuildContext, event: str) -> Condition:
     """Whether the character does what is waited for."""
-    return happening(here.world, skeleton_of(here.world, here.actors[0].character), event)
+    return happening(context.world, skeleton_of(context.world, context.actors[0].character), event)
 
 
 def happening(world: World, skeleton: Skeleton, event: str) -> Condition:
@@ -143,14 +143,14 @@ def happening(world: World, skeleton: Skeleton, event: str) -> Condition:
     return lambda w: not skeleton.touches(w) and sign * float(rise.evaluate(w.dynamics()).rate[0]) > 0
 
 
-def _at(here: Here, spec: PlaceSpec) -> Condition:
+def _at(context: BuildContext, spec: PlaceSpec) -> Condition:
     """Whether something is beyond a plane, or off something else."""
-    point = here.points(here.actors[0], (spec.of,), "when.place.of")
+    point = context.points(context.actors[0], (spec.of,), "when.place.of")
     body, offset = int(point.bodies[0]), point.offsets[:1]
     if spec.off is None:
         axis = "xyz".index(spec.axis or "x")
         return lambda w: _between(w.dynamics().on_body(body, offset)[axis], spec.above, spec.below)
-    other = here.points(here.actors[0], (spec.off,), "when.place.off")
+    other = context.points(context.actors[0], (spec.off,), "when.place.off")
     second, shift = int(other.bodies[0]), other.offsets[:1]
 
     def apart(world: World) -> bool:
@@ -160,9 +160,9 @@ def _at(here: Here, spec: PlaceSpec) -> Condition:
     return apart
 
 
-def _tilted(here: Here, spec: TiltSpec) -> Condition:
+def _tilted(context: BuildContext, spec: TiltSpec) -> Condition:
     """Whether a body is tilted so."""
-    body = int(here.points(here.actors[0], (spec.of,), "when.tilt.of").bodies[0])
+    body = int(context.points(context.actors[0], (spec.of,), "when.tilt.of").bodies[0])
     axis = np.array(spec.axis) / np.linalg.norm(spec.axis)
     return lambda w: _between(np.degrees(np.arccos(np.clip(w.data.xmat[body][6:] @ axis, -1, 1))), spec.above, spec.below)
 
@@ -171,9 +171,9 @@ def _between(value: float, above: float | None, below: float | None) -> bool:
     return bool((above is None or value > above) and (below is None or value < below))
 
 
-def _arrival(here: Here, spec: StepSpec) -> Callable[[World], float] | None:
+def _arrival(context: BuildContext, spec: StepSpec) -> Callable[[World], float] | None:
     """How long until what a step waits for arrives."""
     if isinstance(spec.when, str) or spec.when.arriving is None:
         return None
-    body, plane = flying(here, here.actors[0], spec.when.arriving, "when.arriving")
+    body, plane = flying(context, context.actors[0], spec.when.arriving, "when.arriving")
     return lambda w: flight_to_plane(w, body, *plane(w)).seconds

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from manikin.motion.keyframes import posture_of
 from manikin.motion.nearest import nearest_pose
 from manikin.motion.retarget import read_clip
+from manikin.scenes.build_context import Actor, BuildContext
 from manikin.scenes.build_goals import goal_maker
-from manikin.scenes.build_here import Actor, Here
 from manikin.scenes.schema_tasks import TaskSpec, TuneSpec
 from manikin.scenes.schema_world import TugSpec
 from manikin.scenes.tugs import Tug
@@ -24,55 +24,55 @@ GAZE = np.array([np.cos(np.deg2rad(8)), 0.0, -np.sin(np.deg2rad(8))])
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 
-def build_task(here: Here, name: str, spec: TaskSpec) -> Task:
+def build_task(context: BuildContext, name: str, spec: TaskSpec) -> Task:
     """A task, headed for the goal that it has at the start."""
-    actor = here.actor_of(spec)
-    measure = _measure(here, actor, spec)
-    task = Task(name, measure, _law(here, actor, spec), spec.priority, spec.weight, spec.max_force, spec.active)
+    actor = context.actor_of(spec)
+    measure = _measure(context, actor, spec)
+    task = Task(name, measure, _law(context, actor, spec), spec.priority, spec.weight, spec.max_force, spec.active)
     if spec.goal is not None:
-        task.goal = goal_maker(here, actor, task, spec.goal, "goal")(here.world)
+        task.goal = goal_maker(context, actor, task, spec.goal, "goal")(context.world)
     return task
 
 
-def _measure(here: Here, actor: Actor, spec: TaskSpec) -> Measure:
+def _measure(context: BuildContext, actor: Actor, spec: TaskSpec) -> Measure:
     names = (spec.of,) if isinstance(spec.of, str) else spec.of or ()
-    character, world = actor.character, here.world
+    character, world = actor.character, context.world
     mass = world.model.body_mass
     mine = [world.body(b) for b in character.bodies]
     if spec.measure == "point":
-        points = here.points(actor, names, "of")
+        points = context.points(actor, names, "of")
         return points if spec.offset is None else Points(points.bodies, points.offsets + np.array(spec.offset))
     if spec.measure == "orientation":
-        bodies = here.points(actor, names, "of").bodies
+        bodies = context.points(actor, names, "of").bodies
         if spec.axis is None:
             return Orientation(bodies)
         if len(bodies) != 1:
-            raise here.wrong("of", "with axis, exactly one body")
+            raise context.wrong("of", "with axis, exactly one body")
         return Direction(int(bodies[0]), _unit(spec.axis))
     if spec.measure == "look":
-        head = int(here.points(actor, names or ("head",), "of").bodies[0])
+        head = int(context.points(actor, names or ("head",), "of").bodies[0])
         axis = GAZE if spec.axis is None else _unit(spec.axis)
         return Look(Direction(head, axis), int(world.model.body_parentid[head]), np.array([1.0, 0.0, 0.0]))
     if spec.measure == "com":
         own, carried = np.zeros_like(mass), np.zeros_like(mass)
-        chosen = here.points(actor, names, "of").bodies if names else mine
+        chosen = context.points(actor, names, "of").bodies if names else mine
         own[list(chosen)] = mass[list(chosen)]
         # all links of what can be carried
-        roots = [world.body(p) for p, prop in here.scene.props.items() if not prop.fixed and not prop.unknown]
+        roots = [world.body(p) for p, prop in context.scene.props.items() if not prop.fixed and not prop.unknown]
         props = np.flatnonzero(np.isin(world.model.body_rootid, roots))
         carried[props] = np.minimum(mass[props], spec.carried * own.sum())
         return CentreOfMass(own, carried, tuple(_AXES[a] for a in spec.axes))
     if spec.measure in ("momentum", "spin"):
         kind = Momentum if spec.measure == "momentum" else Spin
-        return kind(tuple(here.points(actor, names, "of").bodies.tolist() if names else mine))
+        return kind(tuple(context.points(actor, names, "of").bodies.tolist() if names else mine))
     if not names:
         return posture_of(world, character)
-    numbers = [here.look_up("of", partial(world.joint, character.prefix + n)) for n in names]
+    numbers = [context.look_up("of", partial(world.joint, character.prefix + n)) for n in names]
     addresses, dofs = world.model.jnt_qposadr[numbers], world.model.jnt_dofadr[numbers]
     return Posture(addresses.astype(np.int64), dofs.astype(np.int64))
 
 
-def _law(here: Here, actor: Actor, spec: TaskSpec) -> Law:
+def _law(context: BuildContext, actor: Actor, spec: TaskSpec) -> Law:
     if spec.law == "stabilize":
         return Stabilize(spec.frequency, spec.smoothing, None if spec.reach is None else _reach(spec, spec.reach))
     if spec.law == "track":
@@ -81,36 +81,38 @@ def _law(here: Here, actor: Actor, spec: TaskSpec) -> Law:
         return Reach(spec.seconds, spec.frequency)
     if spec.law == "hold":
         return Hold(spec.frequency)
-    clip = actor.clip if spec.clip is None else here.look_up("clip", lambda: read_clip(str(spec.clip), actor.character))
+    clip = actor.clip if spec.clip is None else context.look_up("clip", lambda: read_clip(str(spec.clip), actor.character))
     character = actor.character
     if clip is None:
-        raise here.wrong("law", f"'nearest' needs a clip, and a {character.model} has none")
+        raise context.wrong("law", f"'nearest' needs a clip, and a {character.model} has none")
     names = (spec.of,) if isinstance(spec.of, str) else spec.of
     joints = character.joints if names is None else tuple(character.prefix + n for n in names)
     # joints that a posture leaves out must still be posed to compare poses: search with all, keep some
-    source = nearest_pose(clip, here.world, character.prefix, character.bodies, character.joints, joints, character.height)
+    source = nearest_pose(clip, context.world, character.prefix, character.bodies, character.joints, joints, character.height)
     return Nearest(source, spec.frequency, spec.smoothing, ahead=spec.ahead, feed=spec.feed)
 
 
-def settings(here: Here, task: Task, spec: TaskSpec, tune: TuneSpec) -> dict[str, float]:
+def settings(context: BuildContext, task: Task, spec: TaskSpec, tune: TuneSpec) -> dict[str, float]:
     """New settings of a task's law, in its own units."""
     out = tune.model_dump(exclude_none=True)
     if "reach" in out:
         out["reach"] = _reach(spec, out["reach"])
     for key in out:
         if key == "max_force" and spec.measure not in ("point", "com"):
-            raise here.wrong(f"tune.{task.name}.{key}", "is for measures 'point' and 'com'")
+            raise context.wrong(f"tune.{task.name}.{key}", "is for measures 'point' and 'com'")
         if key not in ("max_force", "priority") and not hasattr(task.law, key):
             known = [k for k in ("frequency", "smoothing", "reach", "ahead") if hasattr(task.law, k)]
-            raise here.wrong(f"tune.{task.name}.{key}", f"law '{spec.law}' has no such setting (allowed: {', '.join(known)})")
+            raise context.wrong(
+                f"tune.{task.name}.{key}", f"law '{spec.law}' has no such setting (allowed: {', '.join(known)})"
+            )
     return out
 
 
-def build_tug(here: Here, spec: TugSpec) -> Tug:
+def build_tug(context: BuildContext, spec: TugSpec) -> Tug:
     """A force that pulls at a point of a body."""
-    point = here.points(here.actors[0], (spec.body,), "body")
+    point = context.points(context.actors[0], (spec.body,), "body")
     number, offset = int(point.bodies[0]), point.offsets[0] + np.array(spec.at)
-    name = str(mujoco.mj_id2name(here.world.model, mujoco.mjtObj.mjOBJ_BODY, number))
+    name = str(mujoco.mj_id2name(context.world.model, mujoco.mjtObj.mjOBJ_BODY, number))
     path = np.array(spec.path)
     return Tug(name, number, offset, Path(path[:, 0], path[:, 1:], 0.0))
 

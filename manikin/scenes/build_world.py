@@ -16,7 +16,7 @@ from manikin.physics.attach import hold_still, join, leave_out
 from manikin.physics.skeleton import Skeleton, find_skeleton
 from manikin.physics.support import Support
 from manikin.physics.world import World
-from manikin.scenes.build_here import Actor
+from manikin.scenes.build_context import Actor
 from manikin.scenes.furniture import part_names
 from manikin.scenes.links import lay_out, link_name, relative
 from manikin.scenes.scene import Scene

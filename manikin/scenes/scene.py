@@ -139,18 +139,18 @@ class Scene(Table):
 
 def value_at(scene: Scene, path: str) -> Any:
     """What stands at the dotted path of a knob."""
-    here: Any = scene
+    table: Any = scene
     for part in path.split("."):
-        if isinstance(here, tuple):
+        if isinstance(table, tuple):
             # entries go by name or number
-            inside = {str(getattr(item, "name", k)): item for k, item in enumerate(here)}
-            inside |= {part: here[int(part)]} if part.isdigit() and int(part) < len(here) else {}
+            inside = {str(getattr(item, "name", k)): item for k, item in enumerate(table)}
+            inside |= {part: table[int(part)]} if part.isdigit() and int(part) < len(table) else {}
         else:
-            inside = dict(here) if isinstance(here, Table | dict) else {}
+            inside = dict(table) if isinstance(table, Table | dict) else {}
         if part not in inside:
             raise ValueError(f"knobs.{path}: no key is called '{part}'{did_you_mean(part, inside)}")
-        here = inside[part]
-    return here
+        table = inside[part]
+    return table
 
 
 # --- reading

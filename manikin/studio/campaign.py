@@ -13,11 +13,11 @@ import numpy as np
 from manikin.errors import InputError
 from manikin.scenes.scene import shipped
 from manikin.studio import messages as m
+from manikin.studio.descriptions import model_message
 from manikin.studio.measure import Figures, Served, memory_mb, served, watchers
 from manikin.studio.names import SLOTS
 from manikin.studio.session import Session
 from manikin.studio.takes import TakeFolder
-from manikin.studio.telling import model_message
 
 
 class Monkey:

@@ -23,9 +23,9 @@ from manikin.scenes.scene import Scene, parse_scene
 from manikin.scenes.scripts import Steps, why_stuck
 from manikin.studio import drag, pulls
 from manikin.studio.cast import find_cast
+from manikin.studio.controller_state import recall, remember, watch
 from manikin.studio.knobs import KnobBox
 from manikin.studio.messages import Arm, Assist, Drag, Follow, Grab, Knob, Pin, Rank, Release, Switch, Unpin, parse
-from manikin.studio.minds import recall, remember, watch
 from manikin.studio.moments import Moment, Over, fields_of, set_fields, set_task, task_state
 from manikin.studio.pins import PinBoard, pin_tasks
 from manikin.studio.soft import Fine, Surfaces

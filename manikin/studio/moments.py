@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from manikin.errors import InputError
 from manikin.physics.world import World
 from manikin.studio import drag
-from manikin.studio.minds import Memory
+from manikin.studio.controller_state import Memory
 from manikin.studio.names import STUDIO
 from manikin.studio.pins import Pin
 from manikin.tasks.task import Task

@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 from manikin.errors import InputError, ManikinError, RunError, did_you_mean
 from manikin.scenes.scene import load_scene, shipped
 from manikin.studio import messages as m
+from manikin.studio.descriptions import input_message
 from manikin.studio.journal import Past
 from manikin.studio.live import Live
+from manikin.studio.publisher import Publisher
 from manikin.studio.stage import Send
 from manikin.studio.takes import TakeFolder
-from manikin.studio.teller import Teller
-from manikin.studio.telling import input_message
 from manikin.studio.why import Explainer
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class _Question:
             self.answer.set_exception(error)
 
 
-class Session(Teller):
+class Session(Publisher):
     """`send` is called from the session's thread."""
 
     def __init__(self, folder: TakeFolder, send: Send) -> None:

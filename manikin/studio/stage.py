@@ -13,13 +13,13 @@ from manikin.export.gltf import glb_bytes
 from manikin.recording import Recorder, Recording
 from manikin.scenes.scene import Scene, parse_text
 from manikin.studio import messages as m
+from manikin.studio.descriptions import model_message
 from manikin.studio.journal import Journal, Past, nearest_frame, read_qpos
 from manikin.studio.live import Live, run_again, with_values
 from manikin.studio.moments import Moment, Over
 from manikin.studio.posing import Doll
 from manikin.studio.preview import Previewer
 from manikin.studio.takes import TakeFolder
-from manikin.studio.telling import model_message
 from manikin.studio.why import Explainer
 
 Send = Callable[[str, bytes | str], None]

@@ -300,7 +300,7 @@ class Nearest:
     every: seconds between two searches.
     ahead, leaders: the hands are thought up to this far [m] ahead, towards the goals of the tasks that lead them. People
     bend when they mean to reach down, not when the arms are stretched: then a nearly straight body could as well give way
-    backwards. A new thought comes gently (half-life `mull`).
+    backwards. A new thought comes gently (half-life `lookahead_halflife`).
     feed: ask for the velocity and acceleration that the matched frames had in the clip, in place of `lead` (section 6).
     """
 
@@ -311,10 +311,10 @@ class Nearest:
     lead: float = 0.7
     every: float = 0.008
     ahead: float = 0.0
-    mull: float = 0.15
+    lookahead_halflife: float = 0.15
     feed: bool = False
     leaders: tuple[Leader, ...] = ()
-    thoughts: dict[int, tuple[Array, Array]] = field(default_factory=dict)  # body -> way that is thought ahead, its speed
+    lookahead: dict[int, tuple[Array, Array]] = field(default_factory=dict)  # body -> way that is thought ahead, its speed
     found: Array | None = None
     fed: tuple[Array, Array] | None = None  # rates and accelerations of what was found
     found_at: float = -1.0
@@ -343,9 +343,9 @@ class Nearest:
 
     def _search(self, world: World) -> Array:
         if self.found is None or not 0 <= world.time - self.found_at < self.every - 1e-9:
-            # time may have gone back: then nothing is mulled over
+            # time may have gone back: then no time has passed
             since = min(max(world.time - self.found_at, 0.0), self.every)
-            ways = self._ways(world, since) if self.ahead > 0 or self.thoughts else {}
+            ways = self._ways(world, since) if self.ahead > 0 or self.lookahead else {}
             self.found_at = world.time
             if self.feed:
                 self.found, *fed = self.source.motion(world, ways)
@@ -360,10 +360,12 @@ class Nearest:
             if leader.active and self.ahead > 0:
                 wanted |= {body: saturate(way, self.ahead, 3) for body, way in leader.ways(world).items()}
         nothing = np.zeros(3)
-        self.thoughts = {
-            body: spring_to(*self.thoughts.get(body, (nothing, nothing)), wanted.get(body, nothing), self.mull, dt)
-            for body in self.thoughts.keys() | wanted.keys()
+        self.lookahead = {
+            body: spring_to(
+                *self.lookahead.get(body, (nothing, nothing)), wanted.get(body, nothing), self.lookahead_halflife, dt
+            )
+            for body in self.lookahead.keys() | wanted.keys()
         }
-        if not wanted and all(abs(part).max() < FORGOTTEN for thought in self.thoughts.values() for part in thought):
-            self.thoughts = {}
-        return {body: way for body, (way, _) in self.thoughts.items()}
+        if not wanted and all(abs(part).max() < FORGOTTEN for state in self.lookahead.values() for part in state):
+            self.lookahead = {}
+        return {body: offset for body, (offset, _) in self.lookahead.items()}

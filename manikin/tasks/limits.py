@@ -49,7 +49,7 @@ def _forces(inverse: Array, one: Array, two: Array) -> tuple[Array, Array]:
 
 @routine
 def clamp_force(
-    rows: Array, wanted: Array, basis: Array, constrained: int, limp: Array, most: float, block: int
+    rows: Array, wanted: Array, basis: Array, constrained: int, unforced: Array, most: float, block: int
 ) -> float:  # fmt: skip
     """Eq. 13 with the constrained inertia: `wanted` becomes the accelerations that forces of at most `most` [N] per block of
     rows can cause; the largest block of that force.
@@ -65,7 +65,7 @@ def clamp_force(
     inverse = np.empty((k, k))
     start, ahead, weigh = np.empty(k), np.empty(k), np.empty(k)
     for r in range(k):
-        start[r] = dot(rows[r], limp)
+        start[r] = dot(rows[r], unforced)
         ahead[r], weigh[r] = wanted[r] - start[r], -start[r]
         for s in range(r + 1):
             inverse[r, s] = dot(left[r], left[s])

@@ -150,7 +150,7 @@ class Probed(Headed):
         raise NotImplementedError
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
-        taken = take_together(dynamics, (self,))
+        taken = read_all(dynamics, (self,))
         return Measured(*taken.readings[0], taken.jacobian, taken.bias)
 
 
@@ -185,7 +185,7 @@ def plan_of(*measures: Any) -> Plan:
     return Plan(Survey(probes, places, values[-1], rows[-1]), slices[0], slices[1], alone)
 
 
-class Together(NamedTuple):
+class Readings(NamedTuple):
     """Readings of several measures; Jacobian (k, nv) and bias (k,) of all of them one below the other; whose rows are which."""
 
     readings: list[Reading]
@@ -194,7 +194,7 @@ class Together(NamedTuple):
     rows: tuple[slice, ...]
 
 
-def take_together(dynamics: Dynamics, measures: Sequence["Measure | Probed"]) -> Together:
+def read_all(dynamics: Dynamics, measures: Sequence["Measure | Probed"]) -> Readings:
     """All measures in one survey."""
     plan = plan_of(*measures)
     value, rate, jacobian, bias = dynamics.survey(plan.survey)
@@ -203,7 +203,7 @@ def take_together(dynamics: Dynamics, measures: Sequence["Measure | Probed"]) ->
         now = measures[k].evaluate(dynamics)
         out[k] = Reading(now.value, now.rate)
         jacobian[plan.rows[k]], bias[plan.rows[k]] = now.jacobian, now.bias
-    return Together(out, jacobian, bias, plan.rows)
+    return Readings(out, jacobian, bias, plan.rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from manikin.physics.world import World
 from manikin.tasks.goals import Goal
 from manikin.tasks.laws import Law, Ways
-from manikin.tasks.measures import Measure, Points, Reading, take_together
+from manikin.tasks.measures import Measure, Points, Reading, read_all
 
 Array = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ class Task:
 
 def rows_of(tasks: Sequence[Task], world: World, dt: float) -> Rows:
     """What tasks ask of the joint accelerations now, one below the other."""
-    readings, jacobian, bias, places = take_together(world.dynamics(), [t.measure for t in tasks])
+    readings, jacobian, bias, places = read_all(world.dynamics(), [t.measure for t in tasks])
     wanted = np.empty(len(bias))
     for task, now, place in zip(tasks, readings, places):
         task.want(world, now, dt, wanted[place])

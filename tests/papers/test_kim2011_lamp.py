@@ -123,9 +123,9 @@ def test_other_drags_make_another_jump():
     for ahead in (0.15, 0.5):
         other = run.branch()
         lamp.steer(other, np.array([ahead, 0.0]))
-        came = lamp.landing(other)
-        assert came is not None
-        ends.append(float(came[0]))
+        landed = lamp.landing(other)
+        assert landed is not None
+        ends.append(float(landed[0]))
     assert ends[1] > ends[0] + 0.03
     with pytest.raises(SceneError, match="same names"):
         rescript(run, load_scene("lamp_stairs"))

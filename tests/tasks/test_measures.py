@@ -18,7 +18,7 @@ from manikin.tasks.measures import (
     Points,
     Posture,
     Spin,
-    take_together,
+    read_all,
 )
 
 
@@ -73,7 +73,7 @@ def test_measures_taken_together_are_those_taken_alone(world):
     # two centres of mass with masses of their own, along other axes
     mass = np.arange(float(world.model.nbody))
     several.insert(1, CentreOfMass(mass, np.zeros_like(mass), (2, 0)))
-    readings, jacobian, bias, places = take_together(world.dynamics(), several)
+    readings, jacobian, bias, places = read_all(world.dynamics(), several)
     assert len(readings) == len(places) == len(several)
     for measure, now, rows in zip(several, readings, places):
         alone = measure.evaluate(world.dynamics())

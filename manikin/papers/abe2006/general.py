@@ -100,10 +100,10 @@ def closed_loop(lab: Lab) -> Finding:
     planned = response.qacc(solution.z).copy()
     before = world.data.qvel.copy()
     world.step(Control(solution.ctrl))
-    came = (world.data.qvel - before) / world.timestep
-    size = float(np.linalg.norm(came))
-    gap = float(np.linalg.norm(planned - came)) / size
-    alone = float(np.linalg.norm(world.data.qacc_smooth - came)) / size
+    measured = (world.data.qvel - before) / world.timestep
+    size = float(np.linalg.norm(measured))
+    gap = float(np.linalg.norm(planned - measured)) / size
+    alone = float(np.linalg.norm(world.data.qacc_smooth - measured)) / size
     return Finding(100 * gap, gap < 0.05 and alone > 10 * gap, {"open_chain_percent": 100 * alone, "rows": int(world.data.ne)})
 
 
@@ -130,8 +130,8 @@ def equivalent_force(lab: Lab) -> Finding:
     wanted = [by_force @ force, by_torque @ torque]
     torque_for = np.linalg.lstsq(by_torque, wanted[0], rcond=None)[0]
     force_for = np.linalg.solve(by_force, wanted[1])
-    came = [acceleration(torque_for, still) - rest, acceleration(nothing, force_for) - rest]
-    gaps = [float(np.linalg.norm(c - w) / np.linalg.norm(w)) for c, w in zip(came, wanted)]
+    measured = [acceleration(torque_for, still) - rest, acceleration(nothing, force_for) - rest]
+    gaps = [float(np.linalg.norm(c - w) / np.linalg.norm(w)) for c, w in zip(measured, wanted)]
     return Finding(max(gaps), max(gaps) < 1e-3, {"torque_for_force": gaps[0], "force_for_torque": gaps[1], "body": hand})
 
 

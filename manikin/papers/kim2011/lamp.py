@@ -70,8 +70,8 @@ def aim(seed: int) -> tuple[Array, Choice, float]:
     run = build_run(load_scene("lamp_box"), record=False)
     choice = choose(run, steer, landing, spot, OWN, RATES, LOW, HIGH, TRIALS, NEAR)
     steer(run, choice.best.inputs)
-    came = landing(run)
-    return spot, choice, np.inf if came is None else float(np.linalg.norm(came - spot))
+    landed = landing(run)
+    return spot, choice, np.inf if landed is None else float(np.linalg.norm(landed - spot))
 
 
 def spots(lab: Lab) -> Finding:

@@ -252,8 +252,8 @@ def sinks(contact_joints: bool) -> tuple[float, float]:
     cog_task.aim_at(Fixed(before - np.array([0.0, 0.0, 0.05])))
     asked = direct(run).decide(run.world, [cog_task], 0.005)[0].acceleration
     run.advance(500)
-    came = before - cog_task.measure.evaluate(run.world.dynamics()).value
-    return float(came[2]), float(np.abs(asked).max())
+    moved = before - cog_task.measure.evaluate(run.world.dynamics()).value
+    return float(moved[2]), float(np.abs(asked).max())
 
 
 def tied(lab: Lab) -> Finding:

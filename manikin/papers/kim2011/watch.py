@@ -125,10 +125,10 @@ def watch(recording: Recording) -> Watched:
     model = replay_model(recording)
     root = next(iter(recording.meta["characters"]))
     eye = _Eye(model, root, soft_surfaces(model), Tetrahedra.of(model))
-    came = replay(recording, eye.look)
+    replayed = replay(recording, eye.look)
     time, tilt, touching, parts, actuation, beyond, ratio, lowest, inside = np.array(eye.rows).T
     return Watched(
-        came.difference, float(model.body_mass[eye.mine].sum()), eye.reach, time, np.array(eye.middle), tilt,
+        replayed.difference, float(model.body_mass[eye.mine].sum()), eye.reach, time, np.array(eye.middle), tilt,
         touching.astype(bool), np.array([c for c, _ in eye.momenta]), np.array([s for _, s in eye.momenta]),
         parts, actuation, beyond, ratio, lowest, inside, np.array(eye.gaps),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The teller: what is told of a run, and how often. Nothing here waits for a page."""
+"""The publisher: what pages hear of a run, and how often. Nothing here waits for a page."""
 
 import collections
 from dataclasses import replace
@@ -6,17 +6,17 @@ from dataclasses import replace
 import mujoco
 
 from manikin.studio import messages as m
+from manikin.studio.descriptions import handles_of, input_message, markers_of, model_message
 from manikin.studio.journal import nearest_frame
 from manikin.studio.stage import Send, Stage
 from manikin.studio.takes import TakeFolder
-from manikin.studio.telling import handles_of, input_message, markers_of, model_message
 from manikin.studio.why import vec
 
 # how often, in real seconds, listeners are told
 FRAME, STATUS, INPUT, WHY = 1 / 60, 1 / 8, 1 / 20, 1 / 5
 
 
-class Teller(Stage):
+class Publisher(Stage):
     """A stage that tells whoever listens."""
 
     def __init__(self, folder: TakeFolder, send: Send) -> None:

@@ -27,7 +27,7 @@ class Actor:
 
 
 @dataclass(frozen=True)
-class Here:
+class BuildContext:
     """One table of a scene, at `path`, and the world that it speaks of."""
 
     scene: Scene
