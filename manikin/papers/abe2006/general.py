@@ -8,9 +8,10 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin.clips.clip import load_clip
 from manikin.errors import RunError
 from manikin.export.save import Take
-from manikin.papers.abe2006.look import model_of, scene_of, sites
+from manikin.papers.abe2006.look import hinges, model_of, scene_of, sites
 from manikin.papers.abe2006.pendulum import judge_arrival
 from manikin.papers.claims import Change, Claim, Finding, Lab, unmeasured, whole_take
 from manikin.papers.recorded import capture
@@ -146,6 +147,41 @@ def primitives(lab: Lab) -> Finding:
             if spec.measure == "point":
                 laws[spec.law] = laws.get(spec.law, 0) + 1
     return Finding(len(laws), set(laws) <= {"stabilize", "hold", "track"}, laws)
+
+
+def substitute(lab: Lab) -> Finding:
+    """The lift without joint limits in control: room to the end of a joint's range with the posture task and without it."""
+    rooms = {}
+    for posture in (True, False):
+        changes = {"control.joint_limits": False} | ({} if posture else {"tasks.posture.active": False})
+        rooms[posture] = joint_room(lab.take("lift", changes, 5.0).recording)
+    return Finding(rooms[True], rooms[True] > 0 and rooms[True] > rooms[False], {"without_posture_deg": rooms[False]})
+
+
+def joint_room(recording: Recording) -> float:
+    """The least distance [deg] of any joint from the end of its range, negative beyond it."""
+    model = model_of(recording)
+    joints = hinges(model)
+    low, high = model.jnt_range[joints].T
+    angles = recording.qpos[:, model.jnt_qposadr[joints]]
+    return float(np.rad2deg(np.minimum(angles - low, high - angles).min()))
+
+
+def fed(lab: Lab) -> Finding:
+    """A figure with nothing but a posture task, with the clip's velocities and accelerations and without them."""
+    clip = load_clip("lift_knees")
+    range_of_clip = float(np.ptp(clip.qpos[:, 2]))
+    moved = {
+        feed: float(np.ptp(whole_take(parse_scene(moving_on(feed), "feed")).recording.qpos[:, 2])) for feed in (True, False)
+    }
+    holds = moved[True] > 0.5 * range_of_clip and moved[False] < 0.1 * range_of_clip
+    return Finding(100 * moved[True], holds, {"without_cm": 100 * moved[False], "in_the_clip_cm": 100 * range_of_clip})
+
+
+def moving_on(feed: bool) -> dict[str, Any]:
+    """A figure that follows the poses of a lift and does nothing else."""
+    posture = {"measure": "posture", "law": "nearest", "feed": feed}
+    return {"name": "feed", "seconds": 3.0, "character": {"clip": "lift_knees"}, "tasks": {"posture": posture}}
 
 
 def damped(lab: Lab) -> Finding:
@@ -378,5 +414,25 @@ CLAIMS = (
         "`lift` with a box of 25 kg; a push of 108 N at the chest; the box elsewhere; strength 0.6; a locked thorax: "
         "those that end well",
         adapts,
+    ),
+    Claim(
+        "general.posture_limits",
+        "the posture task is a partial substitute for joint limits: it keeps the character out of unnatural configurations",
+        "section 6",
+        "a partial substitute to joint limits",
+        "deg",
+        "`lift` with control.joint_limits=false: least room of any joint in its range, above 0, and more than with "
+        "tasks.posture.active=false",
+        substitute,
+    ),
+    Claim(
+        "general.feed",
+        "low-priority posture tasks could incorporate recorded velocities and accelerations",
+        "section 6 (a wish)",
+        "recorded velocities, accelerations",
+        "cm",
+        "a figure that only follows the clip `lift_knees`, with `feed`: its pelvis covers more than half of its range in the "
+        "clip, without `feed` less than a tenth",
+        fed,
     ),
 )
