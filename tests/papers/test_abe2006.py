@@ -23,6 +23,7 @@ DO_NOT_HOLD = {
     "chain.posture",
     "chain.steady",
     "general.critically_damped",
+    "general.posture_limits",
     "general.primitives",
     "general.sixty",
     "pendulum.balanced",

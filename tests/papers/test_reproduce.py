@@ -244,7 +244,7 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path: Path, press: Callable[[L
     try:
         outcome = measure_all(claims, Lab(True, SEED), "x", out=tmp_path)
     except KeyboardInterrupt:
-        pytest.fail("the interrupt came through")
+        pytest.fail("the interrupt was passed on")
     assert outcome.interrupted
     rows = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
     assert [r["holds"] for r in rows] == [True, None, None]
