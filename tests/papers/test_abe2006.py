@@ -28,6 +28,7 @@ DO_NOT_HOLD = {
     "general.sixty",
     "pendulum.balanced",
     "catch.matches",
+    "toss.collides",
 }
 FOR_THE_EYE = {"chain.convincing", "pendulum.believable", "toss.plausible"}
 # they depend on the machine, and on what else it does
