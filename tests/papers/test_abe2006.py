@@ -160,16 +160,16 @@ def test_judging_a_run_does_not_change_it() -> None:
     plain = build_run(load_scene("lift"), record=False)
     plain.advance(600)
     watched, qpos = watched_lift(50, 600)
-    assert len(watched.shares) > 40
+    assert len(watched.misses) > 40
     assert (qpos == plain.world.data.qpos).all()
 
 
 def test_a_level_that_is_left_out_is_not_at_its_greatest_extent() -> None:
     watched, _ = watched_lift(200, 1000)
-    assert lift.judge_extent(watched.shares, watched.classic).holds
-    lost = [s._replace(missed=s.ignored) if s.level == "posture" else s for s in watched.shares]
+    assert lift.judge_extent(watched.misses, watched.classic).holds
+    lost = [s._replace(missed=s.left_out) if s.level == "posture" else s for s in watched.misses]
     assert lift.judge_extent(lost, watched.classic).holds is False
-    without = [s for s in watched.shares if s.level != "posture"]
+    without = [s for s in watched.misses if s.level != "posture"]
     assert lift.judge_extent(without, watched.classic).holds is False
     # and the classic projection, which does not compensate, falls short
     assert max(extent.losses(watched.classic).values()) > 0.1
