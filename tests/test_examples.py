@@ -98,22 +98,3 @@ def test_links_lead_somewhere(page: Path):
             titles = re.findall(r"^#+ (.*)$", there.read_text(encoding="utf-8"), re.MULTILINE)
             names = {re.sub(r"[^\w\- ]", "", t.lower()).replace(" ", "-") for t in titles}
             assert anchor in names, target
-
-
-def test_functions_of_the_equations_map_exist():
-    from importlib import import_module
-
-    page = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
-    for name in re.findall(r"`(manikin\.[\w.]+)`", page):
-        parts = name.split(".")
-        depth = next(d for d in range(len(parts), 0, -1) if _is_module(parts[:d]))
-        found = import_module(".".join(parts[:depth]))
-        for part in parts[depth:]:
-            found = getattr(found, part)
-    for file in re.findall(r"`((?:tests|examples)/[\w/]+\.py)`", page):
-        assert (ROOT / file).exists(), file
-
-
-def _is_module(parts: list[str]) -> bool:
-    path = ROOT.joinpath(*parts)
-    return path.is_dir() or path.with_suffix(".py").exists()

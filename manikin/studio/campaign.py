@@ -24,15 +24,16 @@ class Monkey:
     """Someone who grabs and pushes everything, the same for the same seed."""
 
     def __init__(self, model: m.Model | dict[str, Any], seed: int = 0) -> None:
-        told = json.loads(m.dump(model)) if isinstance(model, m.Model) else model
+        shown = json.loads(m.dump(model)) if isinstance(model, m.Model) else model
         self.rng = np.random.default_rng(seed)
-        self.targets = [(b["name"], mode) for b in told["bodies"] for mode in b["modes"]]
-        self.targets += [(marker["name"], "goal") for marker in told["markers"]]
-        self.targets += [(handle["name"], "com") for handle in told["handles"]]
-        self.knobs = [k for k in told["knobs"] if k["live"]]
+        self.targets = [(b["name"], mode) for b in shown["bodies"] for mode in b["modes"]]
+        self.targets += [(marker["name"], "goal") for marker in shown["markers"]]
+        self.targets += [(handle["name"], "com") for handle in shown["handles"]]
+        self.knobs = [k for k in shown["knobs"] if k["live"]]
         # creatures under direct control are pinned as well
-        self.bones = [b["name"] for b in told["bodies"] if b["part_of"] == "character"] if told["direct"] else []
+        self.bones = [b["name"] for b in shown["bodies"] if b["part_of"] == "character"] if shown["direct"] else []
         self.held = False
+        self.hold = ("", "")  # what is, or was last, held: its name and how
         self.place = np.zeros(3)
 
     def act(self) -> list[m.ClientMessage]:
@@ -43,7 +44,7 @@ class Monkey:
         if not self.held:
             if rng.random() < 0.7:
                 return []
-            name, mode = self.targets[int(rng.integers(len(self.targets)))]
+            name, mode = self.hold = self.targets[int(rng.integers(len(self.targets)))]
             self.held = True
             self.place = rng.uniform([-0.3, -0.6, 0.2], [0.7, 0.6, 1.6])
             x, y, z = rng.uniform(-0.03, 0.03, 3).tolist()
@@ -92,8 +93,12 @@ def campaign(
     return out
 
 
-def unpaced(scene: str, seconds: float) -> Figures:
-    """As fast as it goes. unreported: divergences of which nobody was told; stuck: resets that did not help."""
+def unpaced(scene: str, seconds: float, seed: int = 0, breaks: list[str] | None = None) -> Figures:
+    """As fast as it goes. diverged_NAME: how often it diverged while something was held in that mode.
+
+    unreported: divergences without a message to the page; not_recovered: resets that did not help. breaks: gets a line for each
+    divergence: when, what was held, and which body raced.
+    """
     said: list[str] = []
 
     def hear(key: str, content: str | bytes) -> None:
@@ -104,9 +109,10 @@ def unpaced(scene: str, seconds: float) -> Figures:
         session = Session(TakeFolder(Path(folder)), hear)
         session.handle(m.Open(scene))
         assert session.live is not None
-        monkey = Monkey(model_message(session.live, session.take))
+        monkey = Monkey(model_message(session.live, session.take), seed)
         per_act = round(0.1 / session.live.world.timestep)
         diverged = unreported = stuck = refused = 0
+        by = dict.fromkeys(("task", "push", "spring", "goal", "com", "nothing"), 0.0)
         memory, done = 0.0, 0.0
         while done < seconds:
             for message in monkey.act():
@@ -127,6 +133,9 @@ def unpaced(scene: str, seconds: float) -> Figures:
                 memory = memory_mb()
             if session.diverged:
                 diverged += 1
+                by[monkey.hold[1] if monkey.held else "nothing"] += 1
+                if breaks is not None:
+                    breaks.append(f"{done:.1f} s: {monkey.hold if monkey.held else 'nothing held'}: {session.diverged}")
                 unreported += not any("; reset" in text for text in said)
                 said.clear()
                 session.handle(m.Reset())
@@ -138,6 +147,7 @@ def unpaced(scene: str, seconds: float) -> Figures:
         session._close_take()
     return {
         "seconds": round(done, 1), "diverged": float(diverged), "unreported": float(unreported), "not_recovered": float(stuck),
+        **{f"diverged_{mode}": count for mode, count in by.items()},
         "refused": float(refused), "last_take_seconds": round(length, 1), "memory_growth_mb": round(growth, 1),
     }  # fmt: skip
 
