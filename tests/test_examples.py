@@ -56,6 +56,23 @@ def test_readme_program(tmp_path: Path):
     assert (tmp_path / "reach.glb").read_bytes()[:4] == b"glTF"
 
 
+RECIPES = blocks(ROOT / "docs" / "python.md", "python")
+
+
+def test_there_are_five_recipes():
+    assert len(RECIPES) == 5
+    # no deep imports: the library is one name
+    assert not any(re.search(r"manikin\.|from manikin", recipe) for recipe in RECIPES)
+    assert "manikin." not in (ROOT / "examples" / "03_three_tasks.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("number", range(len(RECIPES)))
+def test_recipe(number: int, tmp_path: Path):
+    program = tmp_path / f"recipe_{number}.py"
+    program.write_text(RECIPES[number], encoding="utf-8")
+    assert perform(program, tmp_path).strip()
+
+
 def test_replay_in_plain_mujoco(tmp_path: Path, lift: mk.Take):
     (program,) = blocks(ROOT / "docs" / "recording.md", "python")
     assert "manikin" not in program
