@@ -58,6 +58,6 @@ def input_message(live: Live, held: bool, stamp: float) -> m.Input:
         newtons = told[grip.task].force if grip.task in told else 0.0
     limit = pulls.force_limit(world, live.cast, grip, live.run)
     return m.Input(
-        grip.target, grip.mode, vec(pulls.place_of(world, live.cast, grip)), vec(grip.goal), vec(live.force), newtons,
+        grip.target, grip.mode, vec(pulls.place_of(world, live.cast, grip)), vec(grip.pointer), vec(live.force), newtons,
         limit, held, stamp,
     )  # fmt: skip

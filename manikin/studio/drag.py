@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 
 # how hard a body part, and the centre of mass, may be pulled along [N], beside what carries their weight
 PART_FORCE, LEAN_FORCE = 300.0, 400.0
+# a goal follows the pointer no faster than a quick hand moves [m/s]: a pointer can jump, and would tear things along
+HAND_SPEED = 5.0
 # of creatures under direct control, pins come first and drags second (Kim & Pollard 2011, section 5.3)
 SECOND = 1
 
@@ -92,7 +94,7 @@ class Grip:
     mode: Mode
     body: int
     point: Array  # (3,) in the body's frame
-    goal: Array  # (3,) world
+    goal: Array  # (3,) world; where the pointer is, or on its way there
     task: str = ""
     first: int = 0  # row of the task where it begins
     axes: tuple[int, ...] = (0, 1, 2)
@@ -102,6 +104,16 @@ class Grip:
     rivals: tuple[str, ...] = ()  # tasks that could pull against the drag of another part of the same character
     resting: tuple[str, ...] = ()  # those of them that were told to wait
     before: Goal | Array | None = None  # the goal, or the place of a law that holds, to go back to
+    pointer: Array = field(default_factory=lambda: np.zeros(3))  # (3,) world, where the goal is to go
+
+    def __post_init__(self) -> None:
+        self.pointer = self.goal.copy()
+
+    def follow(self, seconds: float) -> None:
+        """The goal moves towards the pointer, no faster than a hand."""
+        left = self.pointer - self.goal
+        far, most = float(np.linalg.norm(left)), HAND_SPEED * seconds
+        self.goal = self.pointer.copy() if far <= most else self.goal + left * (most / far)
 
 
 # --- markers and handles
@@ -309,6 +321,7 @@ def let_go(run: Run, grip: Grip) -> None:
         return
     if grip.mode == "goal":
         # also where time has stood since the pointer moved
+        grip.goal = grip.pointer.copy()
         _move_goal(run, task, grip)
     # unknown until the controller has looked
     task.error = float("inf")

@@ -124,7 +124,7 @@ class Live:
         elif isinstance(message, Drag):
             if self.grip is None:
                 return
-            self.grip.goal = np.array(message.goal)
+            self.grip.pointer = np.array(message.goal)
             self.grip.turn = None if message.turn is None else np.array(message.turn) / np.linalg.norm(message.turn)
             self._note("drag", goal=message.goal, **({} if message.turn is None else {"turn": message.turn}))
         elif isinstance(message, Release):
@@ -162,6 +162,7 @@ class Live:
         if run.script.done:
             run.script = self._over()
         if self.grip is not None:
+            self.grip.follow(world.timestep)
             drag.hold_on(run, self.grip)
         mujoco.mj_getState(world.model, world.data, self._before, INTEGRATION)
         run.advance(1)

@@ -74,7 +74,7 @@ class Previewer:
         """Preview five inputs around the present one."""
         if live.grip is None:
             raise InputError("fan: grab something first")
-        goal = live.grip.goal
+        goal = live.grip.pointer
         turn: Quat | None = None
         if live.grip.turn is not None:
             w, x, y, z = (float(v) for v in live.grip.turn)

@@ -13,8 +13,8 @@ from manikin.tasks.measures import CentreOfMass
 
 Array = NDArray[np.float64]
 
-# a push: newtons per metre of drag, and the most
-PUSH_SLOPE, PUSH_MOST = 500.0, 800.0
+# a push: newtons per metre of drag, and the most, for a figure of 75 kg; what is lighter is pushed as much less
+PUSH_SLOPE, PUSH_MOST, PUSH_MASS = 500.0, 800.0, 75.0
 # a prop hangs on a spring of this frequency [Hz], with at most so many times its weight, and so many newtons at least
 SPRING, SPRING_WEIGHTS, SPRING_LEAST = 3.0, 6.0, 60.0
 # the helping hand: how firmly it holds the centre of mass [Hz]
@@ -31,10 +31,18 @@ def place_of(world: World, cast: Cast, grip: Grip) -> Array:
 def force_limit(world: World, cast: Cast, grip: Grip, run: Run) -> float | None:
     """The most that this drag can pull with [N]; None for no limit."""
     if grip.mode == "push":
-        return PUSH_MOST
+        return PUSH_MOST * _push_share(world, cast, grip)
     if grip.mode == "spring":
         return _spring_most(world, cast, grip)
     return by_name(run, grip.task).max_force if grip.task else None
+
+
+def _push_share(world: World, cast: Cast, grip: Grip) -> float:
+    """What part of a full push a character or prop gets, by its mass (of a soft one with its flesh)."""
+    kind, owner = cast.of(grip.body)
+    own = cast.characters[owner] if kind == "character" else cast.props[owner]
+    flesh = [node for node, bone in cast.flesh.items() if bone in own]
+    return min(float(world.model.body_mass[own + flesh].sum()) / PUSH_MASS, 1.0)
 
 
 def _prop_mass(world: World, cast: Cast, grip: Grip) -> float:
@@ -54,7 +62,8 @@ def pull(world: World, cast: Cast, grip: Grip) -> Push | None:
     place = place_of(world, cast, grip)
     torque = np.zeros(3)
     if grip.mode == "push":
-        force = shorten(PUSH_SLOPE * (grip.goal - place), PUSH_MOST)
+        share = _push_share(world, cast, grip)
+        force = shorten(PUSH_SLOPE * share * (grip.goal - place), PUSH_MOST * share)
     else:
         _, velocity, _ = world.dynamics().frame(grip.body, place)
         k = _prop_mass(world, cast, grip) * (2 * np.pi * SPRING) ** 2
