@@ -1,4 +1,4 @@
-"""Long campaigns of random dragging and pushing: nothing breaks unseen, nothing grows, nobody is left waiting."""
+"""Long campaigns of random dragging and pushing: no divergence goes unreported, memory does not grow, no page waits."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ from manikin.studio.takes import TakeFolder
 
 
 class Monkey:
-    """Someone who grabs and pushes everything, the same for the same seed."""
+    """A user who grabs and pushes everything at random; the same seed gives the same drags."""
 
     def __init__(self, model: m.Model | dict[str, Any], seed: int = 0) -> None:
         shown = json.loads(m.dump(model)) if isinstance(model, m.Model) else model
@@ -59,7 +59,7 @@ class Monkey:
         return [self._drag()]
 
     def _pin(self) -> m.ClientMessage:
-        """A pin, perhaps for an event, or one less, or another order of what is pinned."""
+        """Add a pin, perhaps for an event, remove one, or change a priority."""
         rng = self.rng
         slot = SLOTS[int(rng.integers(4))]
         chance = rng.random()
@@ -79,7 +79,7 @@ class Monkey:
 
 
 def campaign(
-    seconds: float, paced: float, scenes: list[str] | None = None, progress: Callable[[float], None] = lambda share: None
+    seconds: float, paced: float, scenes: list[str] | None = None, progress: Callable[[float], None] = lambda fraction: None
 ) -> Figures:
     """Simulated seconds of random dragging and pushing in each scene, unpaced; then paced seconds on `lift`."""
     out: Figures = {}
@@ -99,14 +99,14 @@ def unpaced(scene: str, seconds: float, seed: int = 0, breaks: list[str] | None 
     unreported: divergences without a message to the page; not_recovered: resets that did not help. breaks: gets a line for each
     divergence: when, what was held, and which body raced.
     """
-    said: list[str] = []
+    errors: list[str] = []
 
-    def hear(key: str, content: str | bytes) -> None:
+    def note(key: str, content: str | bytes) -> None:
         if key.startswith("error"):
-            said.append(json.loads(content)["message"])
+            errors.append(json.loads(content)["message"])
 
     with tempfile.TemporaryDirectory(prefix="manikin-") as folder:
-        session = Session(TakeFolder(Path(folder)), hear)
+        session = Session(TakeFolder(Path(folder)), note)
         session.handle(m.Open(scene))
         assert session.live is not None
         monkey = Monkey(model_message(session.live, session.take), seed)
@@ -119,7 +119,7 @@ def unpaced(scene: str, seconds: float, seed: int = 0, breaks: list[str] | None 
                 try:
                     session.handle(message)
                 except InputError:
-                    # such as a marker that its task has given up
+                    # such as a marker whose task has ended
                     refused += 1
                     monkey.held = False
             for _ in range(per_act):
@@ -136,8 +136,8 @@ def unpaced(scene: str, seconds: float, seed: int = 0, breaks: list[str] | None 
                 by[monkey.hold[1] if monkey.held else "nothing"] += 1
                 if breaks is not None:
                     breaks.append(f"{done:.1f} s: {monkey.hold if monkey.held else 'nothing held'}: {session.diverged}")
-                unreported += not any("; reset" in text for text in said)
-                said.clear()
+                unreported += not any("; reset" in text for text in errors)
+                errors.clear()
                 session.handle(m.Reset())
                 session._steps(1)
                 stuck += bool(session.diverged)
@@ -164,7 +164,7 @@ async def _paced(server: Served, seconds: float) -> Figures:
             await asyncio.sleep(0.1)
         monkey = Monkey(first.model)
         began, memory, diverged, longest = time.perf_counter(), 0.0, 0, 0.0
-        told = server.stats()
+        earlier = server.stats()
         while time.perf_counter() - began < seconds:
             for message in monkey.act():
                 await first.say(message)
@@ -183,5 +183,5 @@ async def _paced(server: Served, seconds: float) -> Figures:
     return {
         "seconds": round(seconds, 1), "diverged": float(diverged), "still_diverged": float(bool(after["diverged"])),
         "memory_growth_mb": round(after["memory"] - memory, 1), "longest_silence_s": round(longest, 2),
-        "frames_per_second": round(frames / (after["wall"] - told["wall"]), 1),
+        "frames_per_second": round(frames / (after["wall"] - earlier["wall"]), 1),
     }  # fmt: skip

@@ -325,7 +325,7 @@ def test_knobs_say_whether_they_are_live() -> None:
     assert not infos["character.height"].live
     for path, value, says in (
         ("props.box.mas", 3.0, "did you mean 'props.box.mass'"), ("props.box.mass", 500.0, "allowed: 1 to 90 kg"),
-        ("character.height", 1.6, "cannot be turned while"),
+        ("character.height", 1.6, "cannot be changed while"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=says):
             live.give(Knob(path, value))
