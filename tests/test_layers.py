@@ -28,6 +28,7 @@ LAYERS = (
     ("recording",),
     ("loop", "playback"),
     ("scenes",),
+    ("library",),
     ("export",),
     ("api",),
     ("checks", "drags", "pushes", "studio"),

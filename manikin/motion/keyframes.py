@@ -12,6 +12,7 @@ from manikin.physics.world import World
 from manikin.spatial import quat_from_axis_angle
 from manikin.tasks.ik import Wish, solve_pose
 from manikin.tasks.measures import CentreOfMass, Direction, Orientation, Points, Posture
+from manikin.tasks.named import joints_of
 
 Array = NDArray[np.float64]
 
@@ -153,8 +154,7 @@ def _solve(
 
 def posture_of(world: World, character: Character) -> Posture:
     """The measure of all actuated joints of a character."""
-    numbers = [world.joint(j) for j in character.joints]
-    return Posture(world.model.jnt_qposadr[numbers].astype(np.int64), world.model.jnt_dofadr[numbers].astype(np.int64))
+    return joints_of(world, "", character.joints)
 
 
 def _read(world: World, character: Character) -> Array:

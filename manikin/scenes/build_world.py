@@ -33,9 +33,10 @@ def build_world(scene: Scene) -> tuple[World, list[Actor]]:
     props = {name: _prop(scene, name, spec) for name, spec in scene.props.items()}
     _check_names(scene, props, actors)
     _check_joined(scene, [h for a in actors for h in a.character.hands])
-    world = World(stage(scene.name, [a.character for a in actors], props, scene.timestep, joined=scene.joined))
+    characters = [a.character for a in actors]
+    world = World(stage(scene.name, characters, props, scene.timestep, joined=scene.joined), characters)
     for actor in actors:
-        _place(world, actor)
+        place(world, actor)
     for name, prop in scene.props.items():
         if any(prop.velocity):
             dof = int(world.model.jnt_dofadr[world.joint(name)])
@@ -138,7 +139,7 @@ def _join(scene: Scene, world: World) -> None:
     world.forward()
 
 
-def _place(world: World, actor: Actor) -> None:
+def place(world: World, actor: Actor) -> None:
     """Stand in the first pose of the clip, at `at`, facing `facing`; feet are clamped and joints locked there."""
     model, data = world.model, world.data
     character, spec = actor.character, actor.spec
