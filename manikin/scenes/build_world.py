@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,9 +18,11 @@ from manikin.physics.skeleton import Skeleton, find_skeleton
 from manikin.physics.support import Support
 from manikin.physics.world import World
 from manikin.scenes.build_context import Actor
+from manikin.scenes.faces import middle
 from manikin.scenes.furniture import part_names
 from manikin.scenes.links import lay_out, link_name, relative
 from manikin.scenes.scene import Scene
+from manikin.scenes.schema_table import FacesSpec
 from manikin.scenes.schema_world import CharacterSpec, PropSpec
 from manikin.scenes.stage import PropShape, stage
 from manikin.spatial import quat_from_axis_angle, quat_multiply
@@ -63,7 +66,7 @@ def _actor(scene: Scene, prefix: str, spec: CharacterSpec) -> Actor:
 
 
 def _prop(scene: Scene, name: str, spec: PropSpec) -> PropShape:
-    at = (0.0, 0.0, 0.0) if spec.at is None else spec.at
+    at = _middle(spec)
     shape = PropShape(
         spec.shape, spec.size, spec.mass, at, spec.turn, spec.friction, spec.fixed, spec.catchable, spec.grip.softness
     )  # fmt: skip
@@ -76,6 +79,17 @@ def _prop(scene: Scene, name: str, spec: PropSpec) -> PropShape:
         long = shape.size[1] / shape.links
         raise SceneError(f"{scene.where}: props.{name}.size: {shape.links} links of {long:.3g} m must be longer than thick")
     return shape
+
+
+def _middle(spec: PropSpec) -> tuple[float, float, float]:
+    """Where the middle of a prop is at the start."""
+    if not isinstance(spec.at, FacesSpec):
+        return (0.0, 0.0, 0.0) if spec.at is None else spec.at
+    quat, axes = np.empty(4), np.empty(9)
+    mujoco.mju_euler2Quat(quat, np.deg2rad(spec.turn), "xyz")
+    mujoco.mju_quat2Mat(axes, quat)
+    x, y, z = middle(spec.at, spec.shape, spec.size, axes.reshape(3, 3)).tolist()
+    return x, y, z
 
 
 def _check_names(scene: Scene, props: dict[str, PropShape], actors: list[Actor]) -> None:
