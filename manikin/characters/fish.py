@@ -25,10 +25,11 @@ _OUTLINE = np.array(
         [0.240, 0.022, 0.013], [0.248, 0.000, 0.000],
     ]
 )  # fmt: skip
-# [rad] how long before the end of its range a joint is stopped: a tail that loses the ground is thrown at it with 9 rad/s
-STOP = 0.02
-# every joint bends by as much either way [deg], what the flesh can follow in all of them at once
-BEND = 38 + float(np.rad2deg(STOP - 0.01))
+# every joint bends by as much either way [deg], which the flesh can follow in all of them at once
+BEND = 38
+# [rad] where a joint's stop begins before the end of its range, and by how much the range was widened for it: a tail that
+# loses the ground is flung at the stop with 9 rad/s
+STOP, WIDER = 0.02, 0.01
 CELLS = 13
 
 
@@ -59,7 +60,7 @@ def fish_plan() -> Plan:
     middle = surface.vertices[surface.faces].mean(axis=1)
     return Plan(
         "fish", bones, surface, _coarse(), "planar", ("sea", "coral"), density=800.0, young=2.5e4, damping=0.0005, even=0.0,
-        margin=0.0, motor=1.2, stop=STOP,
+        margin=0.0, motor=1.2, stop=STOP, wider=WIDER,
         paint=(middle[:, 0] < -0.155).astype(np.int64), details=tuple(eyes),
         sites=(("nose", "head", (0.248, 0.0, THICKNESS)), ("fin", "tail", (-0.265, 0.0, THICKNESS))),
     )  # fmt: skip

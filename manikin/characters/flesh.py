@@ -74,7 +74,10 @@ class Plan:
     motor: float = 0.02
     servo: float = 1.0
     core: float = 0.0  # [m] how thick the bones are where they touch others: flesh is not squeezed flat between them
-    stop: float = 0.0  # [rad] how long before the end of its range a joint is stopped, as by a ligament; control keeps off it
+    # [rad] A joint's stop acts, as a ligament does, from `stop` before the end of its range, and control keeps off it. The
+    # range ends `wider` beyond what the hinges name: joints that are flung at the stop need that much to come to rest.
+    stop: float = 0.0
+    wider: float = 0.0
     loop: tuple[str, str] | None = None
     paint: Ints | None = None
     details: tuple[tuple[str, str, Mesh], ...] = ()  # (bone, material, surface in the rest pose): eyes and the like

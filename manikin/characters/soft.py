@@ -117,9 +117,9 @@ def _bones(
             bodies[bone.parent].append(body)
         for hinge in bone.hinges:
             name, axis = f"{prefix}{bone.name}_{hinge.motion}", np.array(hinge.axis, float)
-            moved = _about(inertia, plan, k, axis)
+            moved, wider = _about(inertia, plan, k, axis), float(np.rad2deg(plan.wider))
             child(
-                body, "joint", name=name, type="hinge", axis=axis, range=np.deg2rad([hinge.low, hinge.high]),
+                body, "joint", name=name, type="hinge", axis=axis, range=np.deg2rad([hinge.low - wider, hinge.high + wider]),
                 armature=plan.motor * moved, damping=0.2 * moved, margin=plan.stop, **_STOP,
             )  # fmt: skip
             joints[name] = (k, axis, hinge.torque)

@@ -18,8 +18,9 @@ ARMS = 5
 REACH, NOTCH = 0.30, 0.118  # [m] from the middle to a tip, and to the notch between two arms
 TIP = 0.040  # [m] how round the tips are
 TOP, BELLY = 0.046, 0.038  # [m] above and below the rim
-# [rad] how long before the end of its range a joint is stopped: a tip that loses the ground is thrown at it with 20 rad/s
-STOP = 0.04
+# [rad] where a joint's stop begins before the end of its range, and by how much the range was widened for it: a tip that
+# loses the ground is flung at the stop with 20 rad/s
+STOP, WIDER = 0.04, 0.02
 
 
 @lru_cache(maxsize=1)
@@ -32,23 +33,17 @@ def starfish_plan() -> Plan:
         # a positive angle lifts the far end
         lift = tuple(float(v) for v in np.cross(out, Z))
         axis = (lift[0], lift[1], lift[2])
-        hinges = (_hinge("lift", axis, 28, 20), _hinge("swing", Z, 15, 12))
+        hinges = (Hinge("lift", axis, -28, 28, 20), Hinge("swing", Z, -15, 15, 12))
         bones.append(Bone(f"arm_{k}", "center", root, knee, hinges, hold=0.9))
-        bones.append(Bone(f"tip_{k}", f"arm_{k}", knee, tip, (_hinge("lift", axis, 32, 12),), hold=0.65, hard=0.9))
+        bones.append(Bone(f"tip_{k}", f"arm_{k}", knee, tip, (Hinge("lift", axis, -32, 32, 12),), hold=0.65, hard=0.9))
     eyes = [("center", "dark", ball([0.052, side * 0.021, BELLY + TOP - 0.006], 0.0085)) for side in (1.0, -1.0)]
     return Plan(
         "starfish", tuple(bones), _surface(), _coarse(), "free", ("coral", "white"), density=700.0, poisson=0.1,
-        damping=0.0008, even=0.5, margin=-0.001, motor=0.1, core=0.022, stop=STOP,
+        damping=0.0008, even=0.5, margin=-0.001, motor=0.1, core=0.022, stop=STOP, wider=WIDER,
         details=tuple(eyes), paint=_underside(),
         sites=tuple((f"end_{k}", f"tip_{k}", _at(np.array([np.cos(a), np.sin(a), 0.0]), REACH - 0.01))
                     for k, a in enumerate(2 * np.pi * np.arange(ARMS) / ARMS)),
     )  # fmt: skip
-
-
-def _hinge(motion: str, axis: tuple[float, float, float], bend: float, torque: float) -> Hinge:
-    """Bends by nearly as much [deg] either way: its stop acts from 0.02 rad before that on."""
-    end = bend + float(np.rad2deg(STOP - 0.02))
-    return Hinge(motion, axis, -end, end, torque)
 
 
 def _at(out: np.ndarray, distance: float) -> tuple[float, float, float]:
