@@ -28,20 +28,20 @@ from manikin.tasks.task import Task
 
 Figures = dict[str, float]
 Progress = Callable[[float], None]
-# how far [m] the first bone is dragged up and aside, and how long each way takes [s]
-LIFT, SWAY, WAY = 0.02, 0.03, 0.5
+# how far [m] the first bone is dragged up and aside, and how long each leg takes [s]
+LIFT, SWAY, LEG = 0.02, 0.03, 0.5
 # drags that are performed in one go
 PART = 20
 
 
 def dragged(model: str) -> Run:
-    """A character whose root bone is gently dragged to and fro for ever."""
+    """A character whose root bone is gently dragged back and forth without end."""
     run = stand(model)
     world, task = run.world, run.tasks[0]
     start = task.measure.evaluate(world.dynamics()).value
     turns = np.arange(200)
-    way = np.stack([SWAY * np.sin(0.5 * np.pi * turns), 0.0 * turns, LIFT * (turns % 2)], axis=1)
-    task.aim_at(Path(np.asarray(WAY * turns, float), start + way, world.time))
+    offset = np.stack([SWAY * np.sin(0.5 * np.pi * turns), 0.0 * turns, LIFT * (turns % 2)], axis=1)
+    task.aim_at(Path(np.asarray(LEG * turns, float), start + offset, world.time))
     return run
 
 

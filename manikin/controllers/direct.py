@@ -61,6 +61,8 @@ class Direct:
     contact_joints: bool = True
     compliant: bool = True
     unilateral: bool = True
+    # whether joints that nothing else needs are also asked to slow down; None: only in the torque formulation
+    slowing: bool | None = None
     contradictions: int = 0  # updates in which limits contradicted each other
     last: list[Decision] = field(default_factory=list, repr=False)  # what was decided for each character
 
@@ -106,16 +108,18 @@ class Direct:
 
     def _prefer(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> tuple[Array, Array]:
         """R, r: what should be small is R u + r."""
-        n = len(skeleton.active)
+        n, speed = len(skeleton.active), world.data.qvel[skeleton.active]
         if self.formulation == "acceleration":
-            return self.damping * identity(n), np.zeros(n)
-        if self.formulation == "velocity":
+            R, r = identity(n), np.zeros(n)
+        elif self.formulation == "velocity":
             # Eq. 15 with its sign set right: the velocity after the coming update is qvel + dt u
-            return self.damping * identity(n), world.data.qvel[skeleton.active] * (self.damping / dt)
-        # torque alone lets light joints whip about, and in the end costs more (Hollerbach & Suh 1987): they also come to rest
-        scale = max(float(np.trace(answer.D)) / n, 1e-9)
-        speed = world.data.qvel[skeleton.active]
-        R, r = np.concatenate([answer.D / scale, np.eye(n)]), np.concatenate([answer.torque0 / scale, speed / REST])
+            R, r = identity(n), speed / dt
+        else:
+            scale = max(float(np.trace(answer.D)) / n, 1e-9)
+            R, r = answer.D / scale, answer.torque0 / scale
+        # torque alone lets light joints whip about, and in the end costs more (Hollerbach & Suh 1987): they also slow down
+        if self.slowing if self.slowing is not None else self.formulation == "torque":
+            R, r = np.concatenate([R, np.eye(n)]), np.concatenate([r, speed / REST])
         return self.damping * R, self.damping * r
 
     def _bounds(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> Bounds:
