@@ -1,4 +1,4 @@
-"""The starfish: five soft arms around a middle, free to jump and turn (Kim & Pollard 2011, Figures 4 and 5)."""
+"""The starfish: five soft arms around a middle, free to jump and rotate (Kim & Pollard 2011, Figures 4 and 5)."""
 
 from functools import lru_cache
 
@@ -55,7 +55,7 @@ def _coarse() -> Tets:
     """Five limbs of three cells on a prism with five flanks. Neighbours share the corners between them.
 
     The notches above and below, between the sides of two cells, stay open: what fills them would be flat, and flat tetrahedra
-    are stiff and soon turned inside out.
+    are stiff and soon inverted.
     """
     sweep, up = Sweep(), np.array([0.0, 0.0, 1.0])
     low, high = 0.65 * BELLY, BELLY + 0.35 * TOP
@@ -114,8 +114,7 @@ def _surface() -> Mesh:
     turn = 2 * np.pi * np.arange(_AROUND) / _AROUND
     rim = _outline(turn)
     slope = np.linspace(-np.pi / 2, np.pi / 2, _RINGS + 2)[1:-1]
-    share = np.cos(slope)[:, None] ** 0.8
-    distance = share * rim
+    distance = np.cos(slope)[:, None] ** 0.8 * rim
     thin = 1.0 - 0.3 * distance / REACH
     height = BELLY + np.where(slope > 0, TOP, BELLY)[:, None] * np.sin(slope)[:, None] * thin
     rings = np.stack([distance * np.cos(turn), distance * np.sin(turn), height], axis=2)
@@ -133,5 +132,5 @@ def _underside() -> np.ndarray:
 def starfish(
     strength: float = 1.0, prefix: str = "", at: tuple[float, float, float] = (0, 0, 0), facing: float = 0.0
 ) -> Character:  # fmt: skip
-    """Build the starfish. strength: scales every torque limit. at: where its middle lies [m]; facing: turn about z [rad]."""
+    """Build the starfish. strength: scales every torque limit. at: where its middle is [m]; facing: rotation about z [rad]."""
     return soft(starfish_plan(), strength, prefix, at, facing)

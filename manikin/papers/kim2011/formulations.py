@@ -104,13 +104,15 @@ def at_once(lab: Lab) -> Finding:
 
 
 def comes_to_rest(lab: Lab) -> Finding:
-    """RMS speed of joints after the landing; where one of the three falls, it is not at rest."""
+    """RMS speed of joints after the landing, against that with accelerations in each hop."""
     found = hops(lab, False)
     numbers = {f: [e[f].residual for e in found] for f in FORMULATIONS}
     upright = {f: sum(e[f].upright for e in found) for f in FORMULATIONS}
-    best = all(e["velocity"].residual < min(e["acceleration"].residual, e["torque"].residual) for e in found)
-    lands = upright["velocity"] == len(found)
-    return Finding(max(numbers["velocity"]), lands and best, {"rms_rad_s": numbers, "upright": upright})
+    slower = sum(e["velocity"].residual < e["acceleration"].residual for e in found)
+    best = sum(e["velocity"].residual < min(e["acceleration"].residual, e["torque"].residual) for e in found)
+    holds = slower == upright["velocity"] == len(found)
+    more = {"slower_than_with_acceleration": slower, "slowest_of_three": best}
+    return Finding(max(numbers["velocity"]), holds, {"rms_rad_s": numbers, "upright": upright} | more)
 
 
 def coasts(formulation: Formulation, seed: int) -> float:
@@ -150,15 +152,20 @@ CLAIMS = (
         "lamp.least_torque_at_once", "at any one moment the torque formulation asks for less torque", "section 6", "less", "%",
         "the lamp at rest, 20 small drags of its head, nothing added: RMS torque that is asked for; above 0", at_once,
         "document",
-        (Change("at least 20 % less", "any less", "with the slowing of joints in the torque formulation it was 3 %"),),
+        (Change("at least 20 % less, nothing added; then any less, joints slowing down in the torque formulation only (3 %)",
+                "any less, nothing added", "equal terms"),),
     ),
     Claim(
         "lamp.velocity", "formulated in velocities, the landing comes to rest", "section 6; figure 3, frame 6",
         "proper for stopping motions", "rad/s",
-        _HOPS + ": RMS joint speed 0.3 to 0.8 s after landing, with velocities the lowest of the three in every hop",
+        _HOPS + ": RMS joint speed 0.3 to 0.8 s after landing, in every hop lower than with accelerations",
         comes_to_rest, "document",
-        (Change("one hop, joints slowing down in the torque formulation", "seven hops, the formulations as they are",
-                "equal terms"),),
+        (
+            Change("one hop, joints slowing down in the torque formulation", "seven hops, the formulations as printed",
+                   "equal terms"),
+            Change("the lowest of the three formulations", "lower than with accelerations",
+                   "in one of two hops torque was lower; the document compares velocities with accelerations only"),
+        ),
     ),
     Claim(
         "lamp.momentum", "minimal acceleration preserves momentum, minimal velocity does not", "section 6", "preserved", "%",
