@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.characters.catalog import Character
+from manikin.characters.human import ORIGIN
 from manikin.clips.clip import Clip
 from manikin.physics.world import World
 from manikin.spatial import quat_from_axis_angle
@@ -18,8 +19,8 @@ Array = NDArray[np.float64]
 
 Place = tuple[float, float, float]
 
-# the ankles are this far behind the origin and this high [m, stature 1.75 m]
-ANKLE = (0.0175, 0.07525)
+# the ankles are this far behind the origin, and this high [m, stature 1.75 m]
+ANKLE = (ORIGIN, 0.07525)
 TRUNK = ("lumbar", "thorax", "head")
 PAIRED = ("thigh", "shank", "foot", "toes", "clavicle", "upper_arm", "forearm", "hand")
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from manikin import palette
 from manikin.characters.catalog import REFERENCE_HEIGHT, Character
 from manikin.characters.creatures import CREATURES
-from manikin.characters.human import SOLE_FRICTION, human
+from manikin.characters.human import ORIGIN, SOLE_FRICTION, human
 from manikin.errors import ClipError, SceneError, did_you_mean
 from manikin.motion.keyframes import posture_of
 from manikin.motion.retarget import read_clip
@@ -182,8 +182,8 @@ def place(world: World, actor: Actor) -> None:
 
 
 def _stance_offset(spec: CharacterSpec, character: Character) -> Array:
-    """Sites sit under the middle of the foot, 35 mm ahead of the ankle: `at` is meant between the ankles."""
-    ahead = 0.0175 * character.height / REFERENCE_HEIGHT
+    """From `at` to the middle between the feet's sites."""
+    ahead = ORIGIN * character.height / REFERENCE_HEIGHT
     return ahead * np.array([np.cos(np.deg2rad(spec.facing)), np.sin(np.deg2rad(spec.facing))])
 
 
