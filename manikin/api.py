@@ -3,10 +3,10 @@
 import time
 from collections.abc import Callable
 
-from manikin.compiled import is_interrupt
 from manikin.errors import RunError
 from manikin.export.report import make_report
 from manikin.export.save import Take
+from manikin.interrupts import Deferred, is_interrupt
 from manikin.loop import Run
 from manikin.recording import Recording
 from manikin.scenes.build import build_run
@@ -33,7 +33,8 @@ def run(
 ) -> Take:
     """Run a scene to its end, or for `seconds`. `progress` is told the share done, about thirty times a second.
 
-    Raises Failed when the simulation diverges; Ctrl-C ends the run and returns what was recorded.
+    Raises Failed when the simulation diverges. Ctrl-C ends the run and returns what was recorded; before the first step is
+    done there is nothing to return, and it raises KeyboardInterrupt.
     """
     if isinstance(scene, str):
         scene = load_scene(scene)
@@ -43,7 +44,7 @@ def run(
     work = build_run(scene)
     if started is not None:
         started()
-    clock = _Clock()
+    clock: _Clock | None = None
     interrupted = ""
     total = round(scene.seconds / scene.timestep)
     try:
@@ -54,9 +55,12 @@ def run(
     except (KeyboardInterrupt, SystemError) as error:
         if not is_interrupt(error):
             raise
+        if clock is None:
+            raise KeyboardInterrupt from error
         interrupted = f"interrupted at {work.world.time:.2f} s"
     except RunError as error:
-        raise Failed(str(error), _take(work, str(error), clock)) from error
+        raise Failed(str(error), _take(work, str(error), clock or _Clock())) from error
+    assert clock is not None
     return _take(work, interrupted, clock)
 
 
@@ -72,10 +76,12 @@ class _Clock:
 
 def _advance(work: Run, total: int, progress: Progress | None) -> None:
     chunk = max(1, round(1 / 30 / work.world.timestep))
-    while work.world.steps < total and not work.script.done:
-        work.advance(min(chunk, total - work.world.steps))
-        if progress is not None:
-            progress(work.world.steps / total)
+    with Deferred() as interrupt:
+        while work.world.steps < total and not work.script.done:
+            work.advance(min(chunk, total - work.world.steps))
+            if progress is not None:
+                progress(work.world.steps / total)
+            interrupt.check()
     if progress is not None:
         progress(1.0)
 

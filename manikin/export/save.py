@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from manikin.errors import OutputError, did_you_mean
+from manikin.errors import OutputError, did_you_mean_kind
 from manikin.export.report import Report, make_report, save_csv, save_json
 from manikin.files import check_writable
 from manikin.recording import Recording
@@ -24,7 +24,7 @@ class Take(NamedTuple):
 def check_output(path: Path) -> None:
     """Refuse early what could not be saved later."""
     if path.suffix.lower() not in EXTENSIONS:
-        raise OutputError(f"{path}: unknown kind of file '{path.suffix}'{did_you_mean(path.suffix, EXTENSIONS)}")
+        raise OutputError(f"{path}: unknown kind of file '{path.suffix}'{did_you_mean_kind(path.suffix, EXTENSIONS)}")
     check_writable(path)
     if path.suffix.lower() in USD:
         try:
@@ -65,3 +65,19 @@ def save(take: Take | Recording, path: str | Path, progress: Callable[[float], N
             save_png(recording, path)
         else:
             save_mp4(recording, path, progress)
+
+
+# text of this size takes long to read, and its binary form is about a third of it
+BIG_TEXT = 20e6
+
+
+def remark(recording: Recording, path: Path) -> str:
+    """What a user should know of a file that was just written; "" for nothing."""
+    kind = path.suffix.lower()
+    if kind == ".glb":
+        fps, last = float(recording.meta["fps"]), float(recording.time[-1])
+        # glTF keys are in seconds, and Blender turns them into frames at the rate that the open scene has
+        return f"Blender: set {fps:g} fps before importing, then end frame {max(1, round(last * fps))}"
+    if kind == ".usda" and path.stat().st_size > BIG_TEXT:
+        return f"{path.stat().st_size / 1e6:.0f} MB of text; {path.stem}.usdc holds the same in far less"
+    return ""
