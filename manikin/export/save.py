@@ -67,17 +67,19 @@ def save(take: Take | Recording, path: str | Path, progress: Callable[[float], N
             save_mp4(recording, path, progress)
 
 
-# text of this size takes long to read, and its binary form is about a third of it
+# text of this size [bytes] takes long to read, and its binary form is about a third of it
 BIG_TEXT = 20e6
 
 
 def remark(recording: Recording, path: Path) -> str:
     """What a user should know of a file that was just written; "" for nothing."""
-    kind = path.suffix.lower()
+    kind, fps = path.suffix.lower(), float(recording.meta["fps"])
+    last = max(1, round(float(recording.time[-1]) * fps))
     if kind == ".glb":
-        fps, last = float(recording.meta["fps"]), float(recording.time[-1])
-        # glTF keys are in seconds, and Blender turns them into frames at the rate that the open scene has
-        return f"Blender: set {fps:g} fps before importing, then end frame {max(1, round(last * fps))}"
-    if kind == ".usda" and path.stat().st_size > BIG_TEXT:
-        return f"{path.stat().st_size / 1e6:.0f} MB of text; {path.stem}.usdc holds the same in far less"
+        # glTF keys are in seconds: Blender turns them into frames at the rate of the open scene
+        return f"in Blender set {fps:g} fps before importing, then frames 0 to {last}"
+    if kind in USD:
+        size = path.stat().st_size
+        text = f"{size / 1e6:.0f} MB of text, {path.stem}.usdc is a third of it; " if kind == ".usda" and size > BIG_TEXT else ""
+        return f"{text}in Blender set {fps:g} fps"
     return ""
