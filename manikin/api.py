@@ -6,10 +6,10 @@ from typing import Any
 
 import mujoco
 
-from manikin.compiled import is_interrupt
 from manikin.errors import InputError, RunError
 from manikin.export.report import make_report
 from manikin.export.save import Take
+from manikin.interrupts import Deferred, is_interrupt
 from manikin.loop import Run
 from manikin.physics.world import World
 from manikin.recording import Recorder, Recording
@@ -41,7 +41,8 @@ def run(
     """Run a scene (or the name of one) to its end or for `seconds`, or a fresh Run of your own for `seconds`.
 
     `progress` is called about thirty times a second with the fraction done, `started` when everything is built.
-    Raises Failed when the simulation diverges; Ctrl-C ends the run and returns what was recorded.
+    Raises Failed when the simulation diverges. Ctrl-C ends the run and returns what was recorded; before the first step is
+    done there is nothing to return, and it raises KeyboardInterrupt.
     """
     if isinstance(what, Run):
         work, total = _recorded(what, seconds, seed)
@@ -53,7 +54,7 @@ def run(
         work, total = build_run(scene), round(scene.seconds / scene.timestep)
     if started is not None:
         started()
-    clock = _Clock()
+    clock: _Clock | None = None
     interrupted = ""
     try:
         # the first step may compile kernels: it does not count as simulating
@@ -63,9 +64,12 @@ def run(
     except (KeyboardInterrupt, SystemError) as error:
         if not is_interrupt(error):
             raise
+        if clock is None:
+            raise KeyboardInterrupt from error
         interrupted = f"interrupted at {work.world.time:.2f} s"
     except RunError as error:
-        raise Failed(str(error), _take(work, str(error), clock)) from error
+        raise Failed(str(error), _take(work, str(error), clock or _Clock())) from error
+    assert clock is not None
     return _take(work, interrupted, clock)
 
 
@@ -121,10 +125,12 @@ class _Clock:
 
 def _advance(work: Run, total: int, progress: Progress | None) -> None:
     chunk = max(1, round(1 / 30 / work.world.timestep))
-    while work.world.steps < total and not work.script.done:
-        work.advance(min(chunk, total - work.world.steps))
-        if progress is not None:
-            progress(work.world.steps / total)
+    with Deferred() as interrupt:
+        while work.world.steps < total and not work.script.done:
+            work.advance(min(chunk, total - work.world.steps))
+            if progress is not None:
+                progress(work.world.steps / total)
+            interrupt.check()
     if progress is not None:
         progress(1.0)
 
