@@ -95,10 +95,10 @@ _FLIGHT = Change(
 )  # fmt: skip
 CLAIMS = (
     Claim(
-        "lamp.higher", "dragged upward more quickly, the lamp jumps higher and farther", "section 3", "higher and"
-        " farther", "cm",
-        "the drag of `lamp` in 0.48 to 0.08 s (6 speeds; the 3 fastest with --quick): in flight each faster one rises higher and travels"
-        " farther; ours: how much higher the fastest jumps than the slowest", lamp_higher, "document", (_FLIGHT,),
+        "lamp.higher", "dragged upward more quickly, the lamp jumps higher and farther", "section 3", "higher and farther",
+        "cm",
+        "the drag of `lamp` in 0.48 to 0.08 s (6 speeds; the 3 fastest with --quick): in flight each faster one rises higher"
+        " and travels farther; ours: how much higher the fastest jumps than the slowest", lamp_higher, "document", (_FLIGHT,),
     ),
     Claim(
         "starfish.higher", "dragged upward more quickly, the starfish jumps higher", "section 3; figure 2", "higher", "cm",
