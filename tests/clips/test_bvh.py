@@ -269,7 +269,7 @@ def test_lines_names_and_joints_without_end_are_refused(write: Callable[[str], P
         read_bvh(write(SMALL.replace("OFFSET 0 -40 0", "OFFSET 0 -1e10 0")))
     with pytest.raises(ClipError, match="is not a whole number"):
         read_bvh(write(SMALL.replace("Frames: 2", "Frames: " + "9" * 5000)))
+    path = write("")
+    path.write_bytes(SMALL.encode("utf-16"))
     with pytest.raises(ClipError, match="UTF-8"):
-        path = write("")
-        path.write_bytes(SMALL.encode("utf-16"))
         read_bvh(path)
