@@ -6,7 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from manikin.physics.attach import break_grips, feel_loads
+from manikin.physics.attach import feel_loads
+from manikin.physics.grips import break_grips
 from manikin.physics.world import Control, Push, World
 from manikin.recording import Recorder
 from manikin.tasks.task import Task

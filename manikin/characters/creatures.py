@@ -12,7 +12,7 @@ from manikin.errors import InputError, did_you_mean
 
 
 class Builder(Protocol):
-    """strength: scales torque limits. at: where it stands [m], facing: turn about z [rad], at the first moment."""
+    """strength: scales torque limits. at: where it is [m], facing: rotation about z [rad], at the first moment."""
 
     def __call__(self, strength: float, prefix: str, at: tuple[float, float, float], facing: float) -> Character: ...
 
