@@ -43,7 +43,7 @@ def bear() -> Plan:
     eyes = [("head", "dark", ball([0.092, side * 0.035, 0.295], 0.011)) for side in (1, -1)]
     details = (*eyes, ("head", "dark", ball([0.132, 0, 0.262], 0.013)), ("belly", "white", ball([0.104, 0, 0.13], 0.012)))
     surface = sdf.mesh(shape, 1500)
-    # stiff nodes get more of the mass (even), or they vibrate too fast for the time step; a core keeps bones from crushing flesh
+    # stiff nodes get more mass (even), or they vibrate too fast for the time step; a core stops bones from crushing flesh
     return Plan(
         "bear", bones, surface, 0.08, "free", ("coral",), 500.0, (0, 0, 0.12), young=4.5e4, bone_share=0.4, even=1.0,
         core=0.045, details=details,
