@@ -46,7 +46,7 @@ class TakeFolder:
     def file(self, take: str, kind: str = ".journal") -> Path:
         """The path of a take, existing or not; never outside the folder."""
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", take):
-            raise InputError(f"take: '{take[:80]}' is no take (letters, digits, _ and -)")
+            raise InputError(f"take: '{take[:80]}' is not a take name (letters, digits, _ and -)")
         return self.path / f"{take}{kind}"
 
     def known(self, take: str) -> Path:
