@@ -177,7 +177,10 @@ class Steps:
         if spec.when.landed is not None and self.flight is not None:
             place = world.data.xpos[world.body(spec.when.landed)]
             meant = self.flight.lands(float(place[2]), float(-world.model.opt.gravity[2]))
-            self.facts["landing_error"] = float(np.linalg.norm(place[:2] - meant))
+            error = self.facts["landing_error"] = float(np.linalg.norm(place[:2] - meant))
+            if spec.when.within is not None and error > spec.when.within:
+                why = f"'{spec.when.landed}' landed {error:.3f} m from where it should (at most {spec.when.within:g} m)"
+                self.failed = self.failed or why
 
 
 def why_stuck(world: World, tasks: Sequence[Task], script: Steps) -> str:
