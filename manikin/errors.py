@@ -8,7 +8,8 @@ ManikinError
 │   └── OutputError     a file that cannot be written
 └── RunError            it started and failed (exit 1)
     ├── Diverged        the simulation left the finite world
-    └── Inverted        flesh was turned inside out
+    ├── Inverted        flesh was turned inside out
+    └── OutOfReach      a hand is too far from what it should grasp
 """
 
 import difflib
@@ -57,6 +58,14 @@ class Inverted(RunError):
     def __init__(self, time: float, flesh: str) -> None:
         self.time, self.flesh = time, flesh
         super().__init__(f"'{flesh}' was turned inside out at {time:.3f} s: drag more gently, or make it stiffer")
+
+
+class OutOfReach(RunError):
+    """A hand is too far from a prop to grasp it: `gap` [m] from palm to surface, `most` [m] allowed."""
+
+    def __init__(self, hand: str, prop: str, gap: float, most: float) -> None:
+        self.hand, self.prop, self.gap = hand, prop, gap
+        super().__init__(f"{hand} is {100 * gap:.1f} cm from {prop}; a grasp needs {100 * most:g} cm")
 
 
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:
