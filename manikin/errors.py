@@ -19,8 +19,15 @@ class ManikinError(Exception):
     """Base of all errors raised on purpose by this package."""
 
 
+# a message quotes what a file holds, which may be of any length
+LONGEST_MESSAGE = 1500
+
+
 class InputError(ManikinError):
     """Bad input. The message says where, what was given, what is allowed."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ...")
 
 
 class SceneError(InputError):
