@@ -109,15 +109,20 @@ def _check_savable(recording: "Recording") -> None:
 def _check_clip(path: Path) -> dict[str, Any]:
     from manikin.characters.human import human
     from manikin.clips.clip import load_clip
+    from manikin.clips.rate import rate_doubts
+    from manikin.motion.chain import clip_motion
+    from manikin.motion.footprints import standing_trouble
     from manikin.motion.retarget import slips
 
     clip = load_clip(str(path))
-    stances = slips(clip, human(clip.height, skin=False))
+    body = human(clip.height, skin=False)
+    stances = slips(clip, body)
     wrong = [
         f"{s.foot} slides {100 * s.way:.1f} cm while it stands (frames {s.start} to {s.end - 1})"
         for s in stances
         if s.way > 0.01
     ]
+    wrong += [*rate_doubts(clip_motion(clip, body)), *filter(None, [standing_trouble(clip, body)])]
     return {
         "kind": "clip", "ok": True, "reason": "", "joints": len(clip.joints), "fps": clip.fps,
         "frames": len(clip.qpos), "seconds": round(len(clip.qpos) / clip.fps, 3), "stature": clip.height,
@@ -136,6 +141,7 @@ def _check_motion(
     """Read a motion file, say what was guessed and repaired and what looks wrong, and try it on the human."""
     from manikin.characters.human import human
     from manikin.clips.source import read_motion, stature, suspicions
+    from manikin.motion.footprints import standing_trouble
     from manikin.motion.retarget import centre_error, retarget, slips
 
     motion = read_motion(path, fps, None if skeleton is None else Path(skeleton))
@@ -156,6 +162,7 @@ def _check_motion(
         "standing_share": round(float(result.clip.contacts.any(axis=1).mean()), 3),
     }  # fmt: skip
     found["looks_wrong"] += _ground_doubts(result.centres, result.clip, found["fit_cm"])
+    found["looks_wrong"] += filter(None, [standing_trouble(result.clip, body)])
     return found
 
 

@@ -20,8 +20,15 @@ class ManikinError(Exception):
     """Base of all errors raised on purpose by this package."""
 
 
+# a message quotes what a file holds, which may be of any length
+LONGEST_MESSAGE = 1500
+
+
 class InputError(ManikinError):
     """Bad input. The message says where, what was given, what is allowed."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ...")
 
 
 class SceneError(InputError):
@@ -71,8 +78,9 @@ class OutOfReach(RunError):
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     """The tail of an error message: the nearest match, then all that is allowed."""
     # names may come from a file, as long and as many as they like
-    names = [name[:60] for name in allowed]
-    near = difflib.get_close_matches(given[:80], names, n=1, cutoff=0.5)
+    given, allowed = given[:80], [name[:60] for name in allowed]
+    names = list(allowed)
+    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     shown = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "")
     return f"{hint} (allowed: {shown})" if names else f"{hint} (none allowed here)"
