@@ -48,7 +48,8 @@ def test_measures_are_those_of_the_model(world: mk.World) -> None:
 
 
 def test_a_scene_says_the_same_by_its_own_names(world: mk.World) -> None:
-    text = 'name = "t"\n[tasks.hand]\nmeasure = "point"\nof = "hand_l"\n[tasks.com]\nmeasure = "com"\n'
+    tasks = '[tasks.hand]\nmeasure = "point"\nof = "hand_l"\n[tasks.com]\nmeasure = "com"\n'
+    text = f'name = "t"\n[character]\nmodel = "human"\n{tasks}'
     run = build_run(parse_text(text, "t"), record=False)
     for task, measure in zip(run.tasks, (mk.points(run.world, "hand_l"), mk.centre_of_mass(run.world))):
         dynamics = run.world.dynamics()

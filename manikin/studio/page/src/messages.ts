@@ -50,7 +50,7 @@ export interface Handle {
   place: Vec3;
 }
 
-// A slider. live: applied at once; otherwise the scene starts again. choices: labels by number, for a knob that is a choice.
+// A slider. live: applied at once; otherwise the scene starts again. choices: labels by number, of a choice.
 export interface KnobInfo {
   path: string;
   low: number;
