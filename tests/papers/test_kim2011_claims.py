@@ -17,7 +17,7 @@ CLAIMS = {c.id: c for c in document.CLAIMS}
 # what does not hold, as docs/kim2011.md says
 FALSE = {
     "lamp.balance", "lamp.higher", "lamp.least_torque", "lamp.least_torque_slowed", "lamp.spot_anywhere",
-    "starfish.escape_glass",    "keyframes.follow", "soft.stops", "drags.printed", "drags.stops", "drags.torque", "rates.scenes",
+    "starfish.escape_glass", "keyframes.follow", "soft.stops", "drags.printed", "drags.stops", "drags.torque", "rates.scenes",
 }  # fmt: skip
 USERS = {name for name in CLAIMS if name.startswith("users.")}
 
