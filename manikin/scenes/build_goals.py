@@ -6,9 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.characters.catalog import REFERENCE_HEIGHT
+from manikin.errors import did_you_mean
+from manikin.characters.human import ORIGIN
 from manikin.motion.retarget import read_clip
 from manikin.physics.world import World
 from manikin.scenes.build_context import Actor, BuildContext
+from manikin.scenes.faces import SHAPES, face_points, middle
+from manikin.scenes.schema_table import FacesSpec
 from manikin.scenes.schema_tasks import ArrivingSpec, GoalSpec, MeetSpec, ThrowSpec
 from manikin.scenes.scripts import GoalMaker
 from manikin.spatial import quat_from_axis_angle, quat_multiply
@@ -68,7 +72,11 @@ def goal_maker(context: BuildContext, actor: Actor, task: Task, spec: GoalSpec, 
         if spec.relative:
             return lambda w: Path(path[:, 0], keys + measure.evaluate(w.dynamics()).value, w.time)
         return lambda w: Path(path[:, 0], keys, w.time)
+    if isinstance(spec.at, FacesSpec):
+        return _carry_by_faces(context, measure, spec.at, str(spec.carry), scale, key)
     numbers = np.array(spec.at, float)
+    if spec.face is not None:
+        return _on_faces(context, measure, spec, numbers * scale, key)
     if spec.carry is not None:
         prop = context.movable(spec.carry, f"{key}.carry")
         if not isinstance(measure, Points):
@@ -112,6 +120,45 @@ def goal_maker(context: BuildContext, actor: Actor, task: Task, spec: GoalSpec, 
     if spec.relative:
         return lambda w: Fixed(value + measure.evaluate(w.dynamics()).value)
     return lambda w: Fixed(value)
+
+
+def _on_faces(context: BuildContext, measure: Measure, spec: GoalSpec, shift: Array, key: str) -> GoalMaker:
+    """Points on the faces of a prop, which move with it."""
+    name = str(spec.of)
+    shape, size = _faced(context, name, f"{key}.of")
+    if not isinstance(measure, Points | CentreOfMass):
+        raise context.wrong(f"{key}.face", "is for measures 'point' and 'com'")
+    count = len(measure.bodies) if isinstance(measure, Points) else 1
+    if len(spec.faces) != count:
+        raise context.wrong(f"{key}.face", f"needs {count} faces, one for each point; {len(spec.faces)} were given")
+    if shift.shape not in ((3,), (count, 3)):
+        raise context.wrong(f"{key}.at", f"needs one shift [x, y, z] from the middles of the faces, or {count} of them")
+    body, points = context.world.body(name), face_points(shape, size, spec.faces, spec.gap) + shift
+    if isinstance(measure, CentreOfMass):
+        axes = measure.axes
+        return lambda w: Over(body, np.zeros((1, 3)), (w.data.xmat[body].reshape(3, 3) @ points[0])[list(axes)], axes)
+    return lambda w: OnBody(body, points)
+
+
+def _carry_by_faces(
+    context: BuildContext, measure: Measure, place: FacesSpec, prop: str, scale: float, key: str
+) -> GoalMaker:  # fmt: skip
+    """Carry a prop to where its faces are said to be, the way it is turned when the step begins."""
+    body = context.movable(prop, f"{key}.carry")
+    shape, size = _faced(context, prop, f"{key}.carry")
+    if not isinstance(measure, Points):
+        raise context.wrong(f"{key}.carry", "is for measure 'point': the hands that carry")
+    return lambda w: _carry(w, measure, body, middle(place, shape, size, w.data.xmat[body].reshape(3, 3), scale))
+
+
+def _faced(context: BuildContext, name: str, key: str) -> tuple[str, tuple[float, ...]]:
+    """Shape and size of a prop that has faces."""
+    faced = {p: (spec.shape, spec.size) for p, spec in context.scene.props.items() if spec.shape in SHAPES}
+    if name not in faced:
+        if name in context.scene.props:
+            raise context.wrong(key, f"a {context.scene.props[name].shape} has no faces (they are for {', '.join(SHAPES)})")
+        raise context.wrong(key, f"no prop is called '{name}'{did_you_mean(name, faced)}")
+    return faced[name]
 
 
 def _away(world: World, measure: Measure, where: Points, value: Array) -> Fixed:
@@ -207,7 +254,7 @@ def flying(
     prop = context.movable(spec.prop, f"{key}.prop")
 
     def plane(w: World) -> tuple[Array, Array]:
-        point = _on_stance(w, actor, np.array([spec.plane - 0.0175, 0.0]))
+        point = _on_stance(w, actor, np.array([spec.plane - ORIGIN, 0.0]))
         ahead = point - _on_stance(w, actor, np.zeros(2))
         return point, ahead / np.linalg.norm(ahead)
 

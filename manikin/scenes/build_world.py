@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from manikin import palette
 from manikin.characters.catalog import REFERENCE_HEIGHT, Character
 from manikin.characters.creatures import CREATURES
-from manikin.characters.human import SOLE_FRICTION, human
+from manikin.characters.human import ORIGIN, SOLE_FRICTION, human
 from manikin.errors import ClipError, SceneError, did_you_mean
 from manikin.motion.keyframes import posture_of
 from manikin.motion.retarget import read_clip
@@ -17,9 +18,11 @@ from manikin.physics.skeleton import Skeleton, find_skeleton
 from manikin.physics.support import Support
 from manikin.physics.world import World
 from manikin.scenes.build_context import Actor
+from manikin.scenes.faces import middle
 from manikin.scenes.furniture import part_names
 from manikin.scenes.links import lay_out, link_name, relative
 from manikin.scenes.scene import Scene
+from manikin.scenes.schema_table import FacesSpec
 from manikin.scenes.schema_world import CharacterSpec, PropSpec
 from manikin.scenes.stage import PropShape, stage
 from manikin.spatial import quat_from_axis_angle, quat_multiply
@@ -33,9 +36,10 @@ def build_world(scene: Scene) -> tuple[World, list[Actor]]:
     props = {name: _prop(scene, name, spec) for name, spec in scene.props.items()}
     _check_names(scene, props, actors)
     _check_joined(scene, [h for a in actors for h in a.character.hands])
-    world = World(stage(scene.name, [a.character for a in actors], props, scene.timestep, joined=scene.joined))
+    characters = [a.character for a in actors]
+    world = World(stage(scene.name, characters, props, scene.timestep, joined=scene.joined), characters)
     for actor in actors:
-        _place(world, actor)
+        place(world, actor)
     for name, prop in scene.props.items():
         if any(prop.velocity):
             dof = int(world.model.jnt_dofadr[world.joint(name)])
@@ -62,7 +66,7 @@ def _actor(scene: Scene, prefix: str, spec: CharacterSpec) -> Actor:
 
 
 def _prop(scene: Scene, name: str, spec: PropSpec) -> PropShape:
-    at = (0.0, 0.0, 0.0) if spec.at is None else spec.at
+    at = _middle(spec)
     shape = PropShape(
         spec.shape, spec.size, spec.mass, at, spec.turn, spec.friction, spec.fixed, spec.catchable, spec.grip.softness
     )  # fmt: skip
@@ -75,6 +79,17 @@ def _prop(scene: Scene, name: str, spec: PropSpec) -> PropShape:
         long = shape.size[1] / shape.links
         raise SceneError(f"{scene.where}: props.{name}.size: {shape.links} links of {long:.3g} m must be longer than thick")
     return shape
+
+
+def _middle(spec: PropSpec) -> tuple[float, float, float]:
+    """Where the middle of a prop is at the start."""
+    if not isinstance(spec.at, FacesSpec):
+        return (0.0, 0.0, 0.0) if spec.at is None else spec.at
+    quat, axes = np.empty(4), np.empty(9)
+    mujoco.mju_euler2Quat(quat, np.deg2rad(spec.turn), "xyz")
+    mujoco.mju_quat2Mat(axes, quat)
+    x, y, z = middle(spec.at, spec.shape, spec.size, axes.reshape(3, 3)).tolist()
+    return x, y, z
 
 
 def _check_names(scene: Scene, props: dict[str, PropShape], actors: list[Actor]) -> None:
@@ -138,7 +153,7 @@ def _join(scene: Scene, world: World) -> None:
     world.forward()
 
 
-def _place(world: World, actor: Actor) -> None:
+def place(world: World, actor: Actor) -> None:
     """Stand in the first pose of the clip, at `at`, facing `facing`; feet are clamped and joints locked there."""
     model, data = world.model, world.data
     character, spec = actor.character, actor.spec
@@ -167,8 +182,8 @@ def _place(world: World, actor: Actor) -> None:
 
 
 def _stance_offset(spec: CharacterSpec, character: Character) -> Array:
-    """Sites sit under the middle of the foot, 35 mm ahead of the ankle: `at` is meant between the ankles."""
-    ahead = 0.0175 * character.height / REFERENCE_HEIGHT
+    """From `at` to the middle between the feet's sites."""
+    ahead = ORIGIN * character.height / REFERENCE_HEIGHT
     return ahead * np.array([np.cos(np.deg2rad(spec.facing)), np.sin(np.deg2rad(spec.facing))])
 
 

@@ -42,7 +42,7 @@ def explain(error: ValidationError, root: type[BaseModel]) -> str:
 
 def _path(problem: Any) -> list[Any]:
     """Keys on the way to a problem, without the branches of unions."""
-    names = ("literal[", "tuple[", "WhenSpec", "function-")
+    names = ("literal[", "tuple[", "WhenSpec", "FacesSpec", "function-")
     return [p for p in problem["loc"] if not (isinstance(p, str) and p.startswith(names))]
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from manikin.scenes.schema_table import Finite, Positive, Share, Speed, Table, Vector
+from manikin.scenes.schema_table import Face, FacesSpec, Finite, Positive, Share, Speed, Table, Vector
 
 # a plane that an arm can reach [m]
 Ahead = Annotated[float, Field(gt=0, le=5)]
@@ -13,8 +13,8 @@ Ahead = Annotated[float, Field(gt=0, le=5)]
 class MeetSpec(Table):
     """Where and how to meet something that flies: in a plane ahead of the feet, moving along with it.
 
-    plane: distance [m] ahead of the ankles. give: share of its velocity that the hand takes on within `seconds`, up to
-    `most` [m/s].
+    plane: distance [m] ahead of the figure's origin, which is 17.5 mm ahead of the ankles. give: the part of its velocity that
+    the hand takes on within `seconds`, up to `most` [m/s].
     """
 
     prop: str
@@ -25,7 +25,7 @@ class MeetSpec(Table):
 
 
 class ArrivingSpec(Table):
-    """Something that flies towards a plane ahead of the feet: distance [m] ahead of the ankles."""
+    """Something that flies towards a plane ahead of the feet: distance [m] ahead of the figure's origin."""
 
     prop: str
     plane: Ahead = 0.42
@@ -56,7 +56,10 @@ class GoalSpec(Table):
     """Where a task is headed.
 
     at: numbers of the measure, or one triple per point; measured in the frame of `of` (a prop, a body, or "feet") when given.
-    carry: a held prop whose middle shall come to `at`; the hands keep their places on it.
+    face, gap: the middles of faces of the prop `of`, one per point, and how far off the surface [m]; `at` then shifts the
+    points from there, in the prop's frame.
+    carry: a held prop whose middle shall come to `at`; the hands keep their places on it. `at` may be a table of its faces,
+    such as { back = 0.25, z = 1.1 }.
     path: rows [time, numbers...] to be tracked. clip, frame: a pose of a clip, for posture.
     spline: key poses, for posture: rows [time, one angle per joint] after the pose in which its step begins (Kim & Pollard
     2011, section 3).
@@ -71,8 +74,10 @@ class GoalSpec(Table):
     brace: {prop = share}: stand back beforehand by a share of what the prop's weight will add, for com.
     """
 
-    at: tuple[Finite, ...] | tuple[Vector, ...] | None = None
+    at: tuple[Finite, ...] | tuple[Vector, ...] | FacesSpec | None = None
     of: str | None = None
+    face: Face | tuple[Face, ...] | None = None
+    gap: float = Field(default=0.0, ge=0, le=1)
     carry: str | None = None
     path: tuple[tuple[Finite, ...], ...] | None = None
     spline: tuple[tuple[Finite, ...], ...] | None = None
@@ -86,6 +91,27 @@ class GoalSpec(Table):
     away: str | None = None
     scale: bool = False
     brace: dict[str, Share] = Field(default={}, max_length=1)
+
+    @property
+    def faces(self) -> tuple[str, ...]:
+        """The faces, one per point; none where `at` counts from the prop's middle."""
+        return (self.face,) if isinstance(self.face, str) else self.face or ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _face_alone(cls, value: Any) -> Any:
+        # a face says where; a shift from there is an extra
+        return {"at": (0.0, 0.0, 0.0), **value} if isinstance(value, dict) and "face" in value else value
+
+    @model_validator(mode="after")
+    def _face_fits(self) -> "GoalSpec":
+        if self.face is not None and self.of is None:
+            raise ValueError("face needs of = a prop")
+        if self.gap and self.face is None:
+            raise ValueError("gap goes with face")
+        if isinstance(self.at, FacesSpec) and self.carry is None:
+            raise ValueError("at: a table of faces goes with carry; face = ... is for points on a prop")
+        return self
 
     @model_validator(mode="after")
     def _one_kind(self) -> "GoalSpec":

@@ -8,7 +8,8 @@ from pydantic import Field, field_validator, model_validator
 from manikin.characters.body_plan import HEIGHT_RANGE, MASS_RANGE, joint_names
 from manikin.errors import did_you_mean
 from manikin.scenes.furniture import PANE
-from manikin.scenes.schema_table import Finite, Positive, Share, Speed, Table, Vector
+from manikin.scenes.faces import SHAPES
+from manikin.scenes.schema_table import FacesSpec, Finite, Positive, Share, Speed, Table, Vector
 
 
 class CharacterSpec(Table):
@@ -60,8 +61,8 @@ class PropSpec(Table):
     pendulum [radius of its bob, length from the joint to the bob's middle]; case [x, y, z] outside; seesaw [length, width,
     thickness].
 
-    at: its middle, the upper end of a chain or pendulum, or the pivot of a seesaw; what is joined to a hand at the start
-    needs none.
+    at: its middle, the upper end of a chain or pendulum, or the pivot of a seesaw; or a table of its faces, such as
+    { back = 0.31, bottom = 0 }, which holds for any size. What is joined to a hand at the start needs none.
     unknown: the controller does not know that it hangs on a hand.
     """
 
@@ -69,7 +70,7 @@ class PropSpec(Table):
     size: tuple[Annotated[float, Field(gt=0, le=20)], ...]
     mass: float = Field(default=1.0, gt=0, le=10_000)
     friction: float = Field(default=0.8, ge=0, le=10)
-    at: tuple[Finite, Finite, Finite] | None = None
+    at: tuple[Finite, Finite, Finite] | FacesSpec | None = None
     turn: tuple[Finite, Finite, Finite] = (0.0, 0.0, 0.0)
     fixed: bool = False
     velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)  # [m/s] at the start: thrown
@@ -94,6 +95,8 @@ class PropSpec(Table):
             raise ValueError("size: a pendulum must be longer than its bob's radius")
         if self.shape == "case" and min(self.size) < 4 * PANE:
             raise ValueError(f"size: a case must measure {4 * PANE:g} m or more, or there is no room in it")
+        if isinstance(self.at, FacesSpec) and self.shape not in SHAPES:
+            raise ValueError(f"at: a {self.shape} has no faces: give [x, y, z] (faces are for {', '.join(SHAPES)})")
         if self.shape == "seesaw":
             self._seesaw_fits()
         if self.fixed and any(self.velocity):
@@ -108,7 +111,7 @@ class PropSpec(Table):
             raise ValueError("velocity is for a prop that can fly, and a seesaw stays on its pivot")
         if self.turn[0] or self.turn[1]:
             raise ValueError("turn: a seesaw may only be turned about the vertical: [0, 0, yaw]")
-        if self.at is not None and self.at[2] <= 0:
+        if isinstance(self.at, tuple) and self.at[2] <= 0:
             raise ValueError("at: the pivot of a seesaw must be above the ground")
 
 

@@ -11,7 +11,6 @@ from manikin.errors import SceneError
 from manikin.papers.abe2006 import catch, toss
 from manikin.papers.abe2006.catch import TOUCH, Catch, catch_one, random_balls
 from manikin.papers.abe2006.look import events, momentum_exchange, sites
-from manikin.papers.claims import Lab
 from manikin.physics.attach import GAP, palm_gap, touches
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import load_scene
@@ -189,27 +188,7 @@ def test_a_bound_of_a_landing_that_means_nothing_is_refused(key, value, words):
     assert words in str(error.value)
 
 
-# --- the claims: quick, and measured
-
-# what is seen here, in the document's words or not
-HOLDS = {
-    "catch.caught": True, "catch.waits": True, "catch.matches": False, "catch.clamps": True, "catch.grip": True,
-    "catch.momentum": True, "catch.returns": True, "catch.arm": True, "catch.clip": False, "catch.weight": True,
-    "catch.limits": True, "catch.slows": False, "catch.rate": True,
-    "toss.three_inputs": False, "toss.hermite": True, "toss.lands": True, "toss.robust": True, "toss.heavy": False,
-    "toss.collides": False, "toss.plausible": None,
-}  # fmt: skip
-LAB = Lab(quick=True, seed=7)
-
-
-@pytest.mark.parametrize("claim", catch.CLAIMS + toss.CLAIMS, ids=lambda c: c.id)
-def test_the_claims_are_measured(claim):
-    finding = claim.measure(LAB)
-    assert finding.holds is HOLDS[claim.id], finding
-    if finding.holds is None:
-        assert finding.reason
-    else:
-        assert np.isfinite(finding.ours)
+# --- the claims; tests/papers/test_abe2006.py measures them
 
 
 def test_every_change_of_a_criterion_says_from_what_to_what_and_why():

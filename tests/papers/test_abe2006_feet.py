@@ -13,7 +13,6 @@ from manikin.characters.human import SOLE_FRICTION
 from manikin.controllers.prioritized import Prioritized
 from manikin.papers.abe2006 import feet
 from manikin.papers.abe2006.look import events
-from manikin.papers.claims import Lab
 from manikin.physics.support import MET, TRUSTED_FRICTION
 from manikin.physics.world import Push
 from manikin.pushes import FAR, FELL, LOWEST, SLIP, Stood, Watch, push_standing
@@ -174,17 +173,7 @@ def test_the_watch_sees_what_moves():
     assert not seen.stands
 
 
-# --- the claims: quick, and measured
-
-HOLDS = {"feet.pushes": True, "feet.lift": True, "feet.catch": True, "limits.highest": True, "locked.elbow": True}
-LAB = Lab(quick=True, seed=7)
-
-
-@pytest.mark.parametrize("claim", feet.CLAIMS, ids=lambda c: c.id)
-def test_the_claims_are_measured(claim):
-    finding = claim.measure(LAB)
-    assert finding.holds is HOLDS[claim.id], finding
-    assert np.isfinite(finding.ours)
+# --- the claims; tests/papers/test_abe2006.py measures them
 
 
 def test_pushes_lifts_catches_and_limits_are_judged():

@@ -57,7 +57,7 @@ function makeViewport(listen: (canvas: HTMLCanvasElement) => void): Viewport {
 
 let figure: Figure | undefined;
 let loading = 0;
-// how many pictures had been drawn when the figure came
+// how many frames had been drawn when the figure arrived
 let before = 0;
 
 async function loadFigure(model: ModelMessage): Promise<void> {
@@ -67,7 +67,7 @@ async function loadFigure(model: ModelMessage): Promise<void> {
   try {
     next = await Figure.load(given(model.glb), model);
   } catch {
-    studio.say("The figure could not be fetched. Open the scene again, or reload the page.", "error");
+    studio.say("The figure could not be loaded. Open the scene again, or reload the page.", "error");
     return;
   }
   if (turn !== loading) return next.dispose(true);
@@ -85,14 +85,14 @@ async function loadFigure(model: ModelMessage): Promise<void> {
 let shownScene = "";
 
 studio.on("model", (model) => {
-  if (model.protocol !== PROTOCOL) studio.say("The server is of another version: reload the page.", "error");
+  if (model.protocol !== PROTOCOL) studio.say("The server has another version: reload the page.", "error");
   contacts.set([]);
   document.title = `${model.title || model.scene} · Manikin studio`;
   void loadFigure(model);
 });
 
 studio.onFrame((frame) => {
-  // a frame of the next model may come before its figure
+  // a frame of the next model may arrive before its figure
   if (frame.kind !== FRAME_LIVE || !figure || figure.bodies !== studio.model?.bodies) return;
   figure.pose(frame.poses, frame.meshes);
   viewport.invalidate();
@@ -102,7 +102,7 @@ studio.onFrame((frame) => {
 
 const follower = new Follower(studio, viewport, () => grab.dragging);
 
-/** The whole of what was pressed last, or everything that moves. */
+/** All of what was pressed last, or everything that moves. */
 function frameSelection(): void {
   const bodies = studio.model?.bodies ?? [];
   const owner = bodies.find((body) => body.name === studio.selected)?.owner;
@@ -150,7 +150,7 @@ const panels = {
   takes: { title: "Takes", element: takes.element },
 };
 type PanelName = keyof typeof panels;
-// a narrow page has its panels below the picture, and may shut them
+// a narrow page has its panels below the picture, and they can be closed
 const wide = matchMedia("(min-width: 900px)");
 let panel: PanelName | undefined = wide.matches ? "knobs" : undefined;
 wide.addEventListener("change", () => wide.matches && !panel && showPanel("knobs"));
@@ -192,7 +192,7 @@ const themeButton = button("auto", "Light or dark", () => {
 function drawTheme(): void {
   const name = { auto: "auto", light: "sun", dark: "moon" }[theme.choice];
   themeButton.replaceChildren(icon(name));
-  themeButton.title = { auto: "Light or dark: as the system", light: "Light", dark: "Dark" }[theme.choice];
+  themeButton.title = { auto: "Light or dark: automatic", light: "Light", dark: "Dark" }[theme.choice];
 }
 
 const line = h("div", { class: "message", role: "status", hidden: true, "data-testid": "message" });
@@ -229,10 +229,10 @@ const shortcuts: Shortcut[] = [
   { keys: ["←"], what: "Look back 0.1 s", run: () => timeline.nudge(-0.1), repeats: true },
   { keys: ["→"], what: "Forward again", run: () => timeline.nudge(0.1), repeats: true },
   { keys: ["T"], what: "Try again from here", run: () => timeline.branch() },
-  { keys: ["P"], what: "Creatures: pin a turn; else: push", run: () => void (pinboard.toggle("turn") || setPushing(!grab.pushing)) },
+  { keys: ["P"], what: "Creatures: pin orientation; else: push", run: () => void (pinboard.toggle("turn") || setPushing(!grab.pushing)) },
   { keys: ["J"], what: "Creatures: pin a joint", run: () => void pinboard.toggle("angle") },
-  { keys: ["Q"], what: "Turn what is held", run: () => grab.turn(1), repeats: true },
-  { keys: ["E"], what: "Turn it the other way", run: () => grab.turn(-1), repeats: true },
+  { keys: ["Q"], what: "Rotate what is held", run: () => grab.turn(1), repeats: true },
+  { keys: ["E"], what: "Rotate it back", run: () => grab.turn(-1), repeats: true },
   { keys: ["G"], what: "Show the next second", run: togglePreview },
   { keys: ["V"], what: "Five futures; click one", run: () => previews.fan() },
   { keys: ["F"], what: "Fit into view", run: frameSelection },
@@ -243,15 +243,15 @@ const shortcuts: Shortcut[] = [
   { keys: ["I"], what: "Creatures: pins, priorities", run: () => void (studio.model?.direct && showPanel("pins")) },
   { keys: ["L"], what: "Takes", run: () => showPanel("takes") },
   { keys: ["S"], what: "All scenes", run: () => gallery.toggle() },
-  { keys: ["Ctrl+Z"], what: "Turn the last knob back", run: () => void studio.send({ kind: "undo" }) },
-  { keys: ["?"], what: "This sheet", run: () => help.toggle() },
+  { keys: ["Ctrl+Z"], what: "Undo the last knob change", run: () => void studio.send({ kind: "undo" }) },
+  { keys: ["?"], what: "This help", run: () => help.toggle() },
 ];
 const hidden: Shortcut[] = [
   ...[1, 0.5, 0.25, 0.125].map((factor, k) => ({ keys: [String(k + 1)], what: "", run: () => void studio.send({ kind: "speed", factor }) })),
   { keys: ["Esc"], what: "", run: escape },
 ];
 const help = new Help(shortcuts);
-// the rows without an action of their own come last, so that the hidden ones are found
+// hidden shortcuts first: visible rows without an action only describe them
 listenToKeys([...hidden, ...shortcuts.filter((s) => s.run)]);
 
 viewport.element.append(tools, hint, banner, line);
@@ -266,7 +266,7 @@ document.getElementById("app")!.append(
 drawTheme();
 showPanel(panel);
 
-// --- what the server says
+// --- messages from the server
 
 studio.on("model", (model) => {
   setText(title, model.title || model.scene);
@@ -283,9 +283,9 @@ studio.on("status", (status) => {
   setText(stepChip, finished ? "finished" : step.replaceAll("_", " "));
   stepChip.classList.toggle("good", finished && status.ok);
   outcome.classList.toggle("bad", status.diverged);
-  // what is not done yet is no news
+  // an unfinished job is no news
   const done = status.ok ? status.reason : "";
-  setText(outcome, status.diverged ? "Physics broke off: press R, or look back and try again." : done);
+  setText(outcome, status.diverged ? "The simulation diverged: press R, or look back and try again." : done);
   stepChip.title = outcome.title = status.reason;
   previewButton.setAttribute("aria-pressed", String(status.preview));
   const slow = status.playing && status.realtime > 0 && status.realtime < 0.9 * status.speed;
@@ -296,24 +296,24 @@ studio.on("status", (status) => {
   hint.hidden = !words;
 });
 
-/** The step that the script is in, at the moment that is shown. */
+/** The step of the script at the moment that is shown. */
 function stepThen(status: StatusMessage): string {
   if (!status.seeking) return status.step;
   return status.ticks.filter((tick) => tick.time <= status.time).at(-1)?.name ?? "";
 }
 
-/** What can be done now that is not plain to see. */
+/** A hint about what can be done now. */
 function hintFor(status: StatusMessage): string {
-  if (previews.fanned) return "Five futures: click one to take it, Esc for none.";
+  if (previews.fanned) return "Five futures: click one to choose it, Esc for none.";
   if (status.seeking) {
     const over = studio.takes.some((take) => take.id === status.take && !take.live);
-    const on = over ? "This take is over. T tries again from here." : "Looking back. T tries again from here; Space goes on from the end.";
+    const on = over ? "This take is over. T tries again from here." : "Looking back. T tries again from here; Space continues from the end.";
     const then = pins.goalsThen;
     if (then?.length === 0) return on;
     return `${on} ${then ? "Pale rings: where the goals were." : "Goals are not recorded."}`;
   }
-  if (poser.on) return "Posing: drag the doll, K keeps its pose, O ends.";
-  if (status.while_pressed && !grab.dragging) return "It runs while you hold something (H: freely again).";
+  if (poser.on) return "Posing: drag the doll, K keeps its pose, O stops.";
+  if (status.while_pressed && !grab.dragging) return "Runs while you hold something (H: run freely).";
   if (!status.playing && !grab.dragging) return "Paused. Press play (Space) and drag the character.";
   return "";
 }
@@ -335,7 +335,7 @@ studio.onLink((link) => {
     banner,
     link.state === "refused"
       ? "The studio does not know this page. Open the address that `manikin studio` printed, with its token."
-      : "Connection lost. Trying again; if it stays so, start `manikin studio` again.",
+      : "Connection lost. Trying again; if that fails, start `manikin studio` again.",
   );
   if (link.state !== "open") return;
   askWhy();
