@@ -97,7 +97,7 @@ class Watch:
     def outcome(self) -> Stood:
         """How the figure stands now, and what was seen until now."""
         self.look()
-        away = float(np.linalg.norm(self._last - self._start))
+        away = float(np.linalg.norm(self._places()[1] - self._start))
         return Stood(self.lowest, self.slip, self.sway, away, self.speed)
 
 

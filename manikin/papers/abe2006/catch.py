@@ -241,7 +241,7 @@ def _arm(world: World) -> tuple[float, ...]:
 
 def campaign(lab: Lab) -> list[Catch]:
     """Balls of a seed that no tuning has used, each caught or not."""
-    balls = random_balls(lab.pick(8, 100), lab.seed + FRESH)
+    balls = random_balls(lab.pick(8, 200), lab.seed + FRESH)
     return lab.campaign("catches", balls, lambda ball: catch_one(ball.changes()))
 
 

@@ -133,7 +133,7 @@ def _touched(world: World) -> tuple[bool, bool]:
 
 def campaign(lab: Lab) -> list[Landing]:
     """The tosses of a seed that no tuning has used."""
-    return lab.campaign("tosses", random_tosses(lab.pick(6, 60), lab.seed + FRESH), lambda toss: toss_one(toss.changes()))
+    return lab.campaign("tosses", random_tosses(lab.pick(6, 100), lab.seed + FRESH), lambda toss: toss_one(toss.changes()))
 
 
 def lands(lab: Lab) -> Finding:
