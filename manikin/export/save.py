@@ -80,6 +80,8 @@ def remark(recording: Recording, path: Path) -> str:
         return f"in Blender set {fps:g} fps before importing, then frames 0 to {last}"
     if kind in USD:
         size = path.stat().st_size
-        text = f"{size / 1e6:.0f} MB of text, {path.stem}.usdc is a third of it; " if kind == ".usda" and size > BIG_TEXT else ""
+        text = (
+            f"{size / 1e6:.0f} MB of text, {path.stem}.usdc is a third of it; " if kind == ".usda" and size > BIG_TEXT else ""
+        )
         return f"{text}in Blender set {fps:g} fps"
     return ""
