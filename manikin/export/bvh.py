@@ -53,9 +53,21 @@ def skeleton_motion(track: Track, bodies: list[int], fps: float) -> tuple[Skelet
             rotations[:, k] = quat_multiply(back, since[:, k])
             slip = max(slip, float(np.abs(rotate(back, place[:, k] - place[:, parent]) - offsets[k]).max()))
     prefix = track.name(bodies[0]).rpartition("/")[0]
-    names = tuple(track.name(b).removeprefix(f"{prefix}/") for b in bodies)
+    names = _words([track.name(b).removeprefix(f"{prefix}/") for b in bodies])
     motion = SkeletonMotion(names, np.array(parents), offsets, rotations, place[:, 0], fps, _ends(track, bodies, parents))
     return motion, slip
+
+
+def _words(names: list[str]) -> tuple[str, ...]:
+    """Names as single words, all different: BVH separates by blanks."""
+    out: list[str] = []
+    for name in names:
+        word = wanted = "_".join(name.split()) or "joint"
+        number = 2
+        while word in out:
+            word, number = f"{wanted}_{number}", number + 1
+        out.append(word)
+    return tuple(out)
 
 
 def _ends(track: Track, bodies: list[int], parents: list[int]) -> tuple[tuple[int, tuple[float, float, float]], ...]:

@@ -1,5 +1,6 @@
 """save(take, path): the kind of file follows from its extension."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -39,6 +40,7 @@ def save(take: Take | Recording, path: str | Path, progress: Callable[[float], N
     path = Path(path)
     check_output(path)
     recording = take.recording if isinstance(take, Take) else take
+    _check_text(recording, path)
     kind = path.suffix.lower()
     if kind == ".npz":
         recording.save(path)
@@ -65,6 +67,16 @@ def save(take: Take | Recording, path: str | Path, progress: Callable[[float], N
             save_png(recording, path)
         else:
             save_mp4(recording, path, progress)
+
+
+def _check_text(recording: Recording, path: Path) -> None:
+    """Refuse text that no file can hold: halves of characters, which JSON can smuggle in."""
+    for text in (recording.mjcf, json.dumps([recording.meta, *recording.tasks], ensure_ascii=False, default=str)):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            around = ascii(text[max(0, error.start - 20) : error.end + 20])
+            raise OutputError(f"{path}: a text in the recording cannot be encoded: {around}") from error
 
 
 # text of this size [bytes] takes long to read, and its binary form is about a third of it
