@@ -57,7 +57,7 @@ def draw(recording: Recording, film: Film, first: int = 0, stride: int = 1) -> G
     """Every `stride`-th frame from `first` on. The camera follows the path that it takes in the whole film."""
     shown = film.moments(recording)
     with Painter(recording, film.width, film.height) as painter:
-        views = painter.follow(shown, view_of(recording), CALM * film.fps)
+        views = painter.follow(shown, view_of(recording, film.width / film.height), CALM * film.fps)
         for frame, view in list(zip(shown, views))[first::stride]:
             yield painter.draw(frame, view)
 

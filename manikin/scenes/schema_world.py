@@ -137,9 +137,12 @@ class TugSpec(Table):
 
 
 class CameraSpec(Table):
-    """Where renders look from: azimuth from the character's front, elevation [deg], distance and point looked at [m]."""
+    """Where renders look from: azimuth from the front towards the character's left, elevation [deg], distance and point [m].
+
+    Without distance or point they are chosen to suit the size and motion of the characters.
+    """
 
     azimuth: Finite = 38.0
     elevation: Finite = -9.0
-    distance: Positive = 3.9
-    at: tuple[Finite, Finite, Finite] = (0.25, 0.0, 0.85)
+    distance: Positive | None = None
+    at: tuple[Finite, Finite, Finite] | None = None
