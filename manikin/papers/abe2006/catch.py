@@ -161,7 +161,11 @@ class _Eye:
     def touches(self, gap: float) -> None:
         """The ball is attached. After a step, velocities are those with which it began."""
         world, seen = self.world, self.seen
-        self.caught, self.place, self.palm = world.time, world.data.xpos[self.ball].copy(), world.data.site_xpos[self.hand].copy()
+        self.caught, self.place, self.palm = (
+            world.time,
+            world.data.xpos[self.ball].copy(),
+            world.data.site_xpos[self.hand].copy(),
+        )
         ball = velocity_of(world, mujoco.mjtObj.mjOBJ_BODY, self.ball)
         hand = velocity_of(world, mujoco.mjtObj.mjOBJ_SITE, self.hand)
         self.speed = max(float(np.linalg.norm(ball)), 1e-9)
@@ -307,7 +311,9 @@ def judge_touch(catches: Sequence[Catch]) -> Finding:
     """Attached only when the palm touches, never sunk in, and then fixed to the hand: 5 mm for each."""
     worst = [float(np.abs(_seen(catches, n)).max()) for n in ("gap", "deepest", "drift")]
     numbers = dict(zip(("gap_mm", "penetration_mm", "drift_mm"), (1000 * w for w in worst)))
-    return Finding(1000 * max(worst), max(worst) <= TOUCH, numbers | {"deeper_than_5_mm": sum(c.deepest > TOUCH for c in catches)})
+    return Finding(
+        1000 * max(worst), max(worst) <= TOUCH, numbers | {"deeper_than_5_mm": sum(c.deepest > TOUCH for c in catches)}
+    )
 
 
 def grips(lab: Lab) -> Finding:
@@ -332,7 +338,11 @@ def judge_return(catches: Sequence[Catch]) -> Finding:
     if not held:
         return Finding(None, False, {}, "no ball was held")
     back = np.array([c.back for c in held])
-    numbers = {"median_cm": 100 * np.median(back), "given_median_cm": 100 * np.median([c.given for c in held]), "balls": len(held)}
+    numbers = {
+        "median_cm": 100 * np.median(back),
+        "given_median_cm": 100 * np.median([c.given for c in held]),
+        "balls": len(held),
+    }
     far = float(np.quantile(back, 0.95))
     return Finding(100 * far, far <= 0.03, numbers)
 
@@ -340,7 +350,9 @@ def judge_return(catches: Sequence[Catch]) -> Finding:
 def arm_varies(lab: Lab) -> Finding:
     """The same balls with the clip of catches and with a clip of standing in the posture task."""
     balls = random_balls(lab.pick(3, 12), lab.seed + FRESH)
-    stand = lab.campaign("without the clip", balls, lambda ball: catch_one(ball.changes() | {"tasks.posture.goal": {"clip": "stand"}}))
+    stand = lab.campaign(
+        "without the clip", balls, lambda ball: catch_one(ball.changes() | {"tasks.posture.goal": {"clip": "stand"}})
+    )
     return judge_arms(campaign(lab)[: len(balls)], stand)
 
 
