@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from manikin.clips.text import kind_of
 from manikin.errors import ClipError, InputError, RecordingError, did_you_mean_kind
+
+if TYPE_CHECKING:
+    from manikin.recording import Recording
 
 # motion files, .gz of them too
 MOTIONS = (".bvh", ".amc")
@@ -70,7 +73,11 @@ def _check_recording(path: Path) -> dict[str, Any]:
     from manikin.recording import load_recording
 
     recording = load_recording(path)
-    result = replay(recording)
+    try:
+        result = replay(recording)
+        _check_savable(recording)
+    except RecordingError as error:
+        raise RecordingError(f"{path}: {error}") from error
     ok = result.difference <= TOLERANCE
     reason = "" if ok else f"the replay differs by {result.difference:.3g} at {result.time:.3f} s (allowed {TOLERANCE:g})"
     return {
@@ -78,6 +85,25 @@ def _check_recording(path: Path) -> dict[str, Any]:
         "seconds": round(float(recording.time[-1]), 6), "frames": len(recording.time), "steps": result.steps,
         "replay_difference": result.difference, "job_done": bool(recording.meta.get("ok", False)),
     }  # fmt: skip
+
+
+def _check_savable(recording: "Recording") -> None:
+    """What reports and pictures read from the recorded scene: its facts and its camera."""
+    import tomllib
+
+    from pydantic import ValidationError
+
+    from manikin.export.render import view_of
+    from manikin.export.report import make_report
+
+    try:
+        view_of(recording)
+    except ValidationError as error:
+        raise RecordingError(f"the recorded scene's camera is wrong: {error.errors()[0]['msg']}") from error
+    for name, spec in tomllib.loads(recording.meta["scene"]).get("facts", {}).items():
+        if "task" in spec and spec.get("column", "force") not in recording.tasks.get(spec["task"], {}):
+            raise RecordingError(f"the recorded scene's fact '{name}' is about a task or a column that was not recorded")
+    make_report(recording)
 
 
 def _check_clip(path: Path) -> dict[str, Any]:

@@ -8,7 +8,8 @@ ManikinError
 │   └── OutputError     a file that cannot be written
 └── RunError            it started and failed (exit 1)
     ├── Diverged        the simulation left the finite world
-    └── Inverted        flesh was turned inside out
+    ├── Inverted        flesh was turned inside out
+    └── OutOfReach      a hand is too far from what it should grasp
 """
 
 import difflib
@@ -59,12 +60,22 @@ class Inverted(RunError):
         super().__init__(f"'{flesh}' was turned inside out at {time:.3f} s: drag more gently, or make it stiffer")
 
 
+class OutOfReach(RunError):
+    """A hand is too far from a prop to grasp it: `gap` [m] from palm to surface, `most` [m] allowed."""
+
+    def __init__(self, hand: str, prop: str, gap: float, most: float) -> None:
+        self.hand, self.prop, self.gap = hand, prop, gap
+        super().__init__(f"{hand} is {100 * gap:.1f} cm from {prop}; a grasp needs {100 * most:g} cm")
+
+
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     """The tail of an error message: the nearest match, then all that is allowed."""
-    names = list(allowed)
-    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    # names may come from a file, as long and as many as they like
+    names = [name[:60] for name in allowed]
+    near = difflib.get_close_matches(given[:80], names, n=1, cutoff=0.5)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    return f"{hint} (allowed: {', '.join(names)})" if names else f"{hint} (none allowed here)"
+    shown = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "")
+    return f"{hint} (allowed: {shown})" if names else f"{hint} (none allowed here)"
 
 
 # kinds of files that people ask for, and ours that serve the same purpose

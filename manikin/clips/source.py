@@ -27,6 +27,8 @@ UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "foot": 0.3048, "dm"
 # statures that are believed [m]
 STATURES = (1.1, 2.3)
 GRAVITY = 9.81
+# statures in the file's own units beyond which numbers make no sense
+_SIZES = (1e-5, 1e7)
 # the CMU conversion to BVH of B. Hahne (cgspeed), by names that no other skeleton has together
 _CMU_BVH = {"LHipJoint", "RHipJoint", "LowerBack", "Spine1", "Neck1", "LeftFingerBase"}
 # subjects whose headers say 120 Hz though free flight shows 60
@@ -84,12 +86,11 @@ def _raw_stature(motion: SkeletonMotion, roles: dict[str, int]) -> float:
         for s in "lr"
         if {f"thigh_{s}", f"shank_{s}", f"foot_{s}"} <= set(roles)
     ]
-    if legs and max(legs) > 0:
-        return max(legs) / LEG
     extent = float(np.ptp(rest_places(motion), axis=0).max())
-    if extent <= 0:
-        raise ClipError("all joints of the skeleton stand in one place")
-    return extent
+    found = max(legs) / LEG if legs and max(legs) > 0 else extent
+    if not _SIZES[0] <= found <= _SIZES[1]:
+        raise ClipError(f"the skeleton is {found:.3g} units tall: {_SIZES[0]:g} to {_SIZES[1]:g} are expected")
+    return found
 
 
 def _chain(motion: SkeletonMotion, start: int, end: int) -> float:

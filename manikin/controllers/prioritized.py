@@ -46,15 +46,17 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True)
 class Prioritized:
-    """soft: rows of which less than this share is left are damped (0.005 exact but hard, 0.1 very soft).
+    """soft: rows of which less than this fraction is left are damped (0.005 exact but hard, 0.1 soft).
 
     compensate: False is the classic projection, which does not account for what higher tasks do to lower ones.
     limits: what no task may break, such as joint limits.
+    hardest: no level changes the motion by more than it takes to accelerate the whole mass by this [m/s^2].
     """
 
-    soft: float = 0.02
+    soft: float = 0.1
     compensate: bool = True
     limits: tuple[Limit, ...] = (JointLimits(),)
+    hardest: float = 7.0
 
     def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control:
         """Torques for the present state, within the actuators' limits."""
@@ -72,7 +74,8 @@ class Prioritized:
         rest_rows, rest_wanted = self._ask_last(world, response, last, dt)
         bounds = _merged([limit.bounds(dynamics) for limit in self.limits], n)
         asked = (rows, wanted, table, rest_rows, rest_wanted, *bounds)
-        motors, how = (*world.torque_limits, world.step_damping), (self.soft, self.compensate)
+        longest = self.hardest * np.sqrt(world.acting_mass)
+        motors, how = (*world.torque_limits, world.step_damping), (self.soft, longest, self.compensate)
         maps, force, z = response.maps, np.empty(len(order)), np.empty(n)
         driven = (np.empty(nu), np.empty(nu), np.empty(len(response.layout.weights)))
         _solve(*asked, *motors, *maps, *how, force, z, *driven)  # type: ignore[call-arg]
@@ -151,7 +154,7 @@ def _solve(
     basis: Array, constrained: int, decided: int, motion: Array, unforced: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
-    soft: float, compensate: bool, force: Array, z: Array, torque: Array, ctrl: Array, reaction: Array,
+    soft: float, longest: float, compensate: bool, force: Array, z: Array, torque: Array, ctrl: Array, reaction: Array,
 ) -> None:  # fmt: skip
     """One call for the whole step: rows over the input, force limits, levels, torques.
 
@@ -170,7 +173,8 @@ def _solve(
         r += k
     weights, starts = _by_level(tasks)
     solve_levels(
-        rows, wanted, weights, starts, rest_rows, rest_wanted, bounded, low, high, basis, decided, motion, soft, compensate, z
+        rows, wanted, weights, starts, rest_rows, rest_wanted, bounded, low, high, basis, decided, motion,
+        soft, longest, compensate, z,
     )
     none = np.zeros((0, 3))
     _drive(
@@ -186,7 +190,7 @@ def _solve_on_feet(
     basis: Array, constrained: int, decided: int, motion: Array, unforced: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
-    rigid: Array, soles: Array, touching: Array, of: Array, soft: float, compensate: bool,
+    rigid: Array, soles: Array, touching: Array, of: Array, soft: float, longest: float, compensate: bool,
     torque: Array, ctrl: Array, reaction: Array, ground: Array,
 ) -> float:  # fmt: skip
     """What is left of the motion z of _solve when the ground only pushes, and only so far aside."""
@@ -199,7 +203,7 @@ def _solve_on_feet(
         weights, starts = _by_level(tasks)
         solve_levels(
             rows, wanted, weights, starts, rest_rows, rest_wanted, bounded, low, high, basis, decided, motion,
-            soft, compensate, z,
+            soft, longest, compensate, z,
         )  # fmt: skip
         press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
     _drive(

@@ -38,7 +38,11 @@ class Film:
     def moments(self, recording: Recording) -> list[int]:
         """Frames of the recording that are shown, one after the other."""
         times = np.arange(0, recording.time[-1] + 1e-9, 1 / self.fps)
-        return [int(f) for f in np.abs(recording.time[None] - times[:, None]).argmin(axis=1)]
+        # the frame before, or the one after where that is nearer
+        after = np.searchsorted(recording.time, times).clip(1, max(1, len(recording.time) - 1))
+        before = recording.time[after - 1]
+        nearer = (times - before > recording.time[after.clip(max=len(recording.time) - 1)] - times) & (len(recording.time) > 1)
+        return [int(f) for f in after - 1 + nearer]
 
 
 def frames(recording: Recording, film: Film) -> Generator[Image]:

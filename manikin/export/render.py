@@ -40,6 +40,9 @@ class Painter:
         # the shadow map dominates software rendering: sharp for stills, small for video
         self.model.vis.quality.shadowsize = 8192 if fine else 2048
         self.model.vis.quality.offsamples = 8 if fine else 4
+        # other people's models may leave less room for pictures
+        self.model.vis.global_.offwidth = max(self.model.vis.global_.offwidth, width)
+        self.model.vis.global_.offheight = max(self.model.vis.global_.offheight, height)
         self.data = mujoco.MjData(self.model)
         self.soft = soft_surfaces(self.model)
         check_drawing()

@@ -283,16 +283,29 @@ def _crossed(joint_rows: Array, motion: Array, low: Array, high: Array, held: ND
     return joint, bound
 
 
+@kernel
+def shorten_step(motion: Array, before: Array, longest: float) -> None:
+    """Shorten the step from `before` to `motion` to at most `longest`."""
+    square = 0.0
+    for i in range(motion.shape[0]):
+        square += (motion[i] - before[i]) ** 2
+    if square > longest * longest:
+        fraction = longest / np.sqrt(square)
+        for i in range(motion.shape[0]):
+            motion[i] = before[i] + fraction * (motion[i] - before[i])
+
+
 @routine
 def solve_levels(
     rows: Array, wanted: Array, weights: Array, starts: NDArray[np.int64], rest_rows: Array, rest_wanted: Array,
     joint_rows: Array, low: Array, high: Array, fixed: Array, fixed_count: int, fixed_motion: Array,
-    soft: float, compensate: bool, motion: Array,
+    soft: float, longest: float, compensate: bool, motion: Array,
 ) -> int:  # fmt: skip
     """All levels, then the joints of the last one, with bounds on joint accelerations that every level obeys.
 
     rows (k, n), wanted and weights (k,), starts (levels + 1,): level l is rows[starts[l]:starts[l+1]].
-    rest_rows (m, n), rest_wanted (m,): the last level, joint accelerations that share what is left.
+    longest: no level and no bound changes the motion z by more than this; infinite for no limit.
+    rest_rows (m, n), rest_wanted (m,): the last level, joint accelerations that take what is left.
     joint_rows (j, n), low, high (j,): bounds. A bound crossed by a level is imposed just above that level and the level is
     solved again: bounds hold like a highest level, yet no lower task can change a higher one through them.
     fixed (n, n), fixed_count, fixed_motion: what constraints and passive joints have decided already.
@@ -323,6 +336,7 @@ def solve_levels(
                 )  # fmt: skip
             elif level == levels:
                 follow_joints(rest_rows, rest_wanted, motion, basis, count, known, known_count)
+            shorten_step(motion, before, longest)
             joint, bound = _crossed(joint_rows, motion, low, high, held)
             if joint < 0:
                 break
@@ -331,6 +345,7 @@ def solve_levels(
             for i in range(n):
                 motion[i] = before[i]
             count = require(joint_rows[joint], bound, motion, basis, count_before, 0.02)
+            shorten_step(motion, before, longest)
             bounded += count - count_before
             count_before = count
             for i in range(n):

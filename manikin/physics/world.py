@@ -1,4 +1,4 @@
-"""World: a MuJoCo model and its data. The only thing in the house that mutates.
+"""World: a MuJoCo model and its data. The only thing in the package that mutates.
 
 A step has two halves so that a controller sees the present state: `refresh` brings kinematics, inertia and constraints up
 to date (mj_step1), `step` applies a control and integrates (mj_step2). Plain mj_step replays the same numbers.
@@ -7,6 +7,7 @@ to date (mj_step1), `step` applies a control and integrates (mj_step2). Plain mj
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -27,7 +28,7 @@ INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 # a body or joint this fast has left the physics we simulate [m/s, rad/s]
 TOO_FAST = 500.0
 
-# MuJoCo writes warnings into MUJOCO_LOG.TXT in the current folder; divergence is found and told by World instead
+# MuJoCo writes warnings to MUJOCO_LOG.TXT in the current folder; World detects and reports divergence instead
 mujoco.set_mju_user_warning(lambda message: None)
 
 
@@ -80,6 +81,16 @@ class Control:
         return self if self.ramp is None else Control(self.ctrl + self.ramp, self.driven, self.report, self.ramp)
 
 
+class Obstruction(NamedTuple):
+    """What pushes a held prop otherwise than from below: the body it touches, the force (3,) [N] on the prop, which bodies
+    it holds back (the prop and the hands on it), and whether it is strong enough to count as blocking."""
+
+    by: int
+    force: Array
+    bodies: tuple[int, ...]
+    blocks: bool
+
+
 class World:
     """A MuJoCo model and its state, compiled from the MJCF string that recordings keep. characters: who is in it."""
 
@@ -96,12 +107,17 @@ class World:
         self.torque_limits = self._find_torque_limits()
         # dt x damping (nu,) of the actuated joints: inertia that the implicit integrator adds
         self.step_damping = self.timestep * self.model.dof_damping[actuated_dofs(self.model)]
+        # mass [kg] of all bodies that actuators move
+        trees = np.unique(self.model.dof_treeid[actuated_dofs(self.model)])
+        self.acting_mass = float(self.model.body_mass[np.isin(self.model.body_treeid, trees)].sum())
         # equalities switched since the recorder last looked
         self.switched: list[int] = []
         self.grips = self._find_grips()
         # bodies that hands hold now, and which bodies (nbody,) belong to nobody who holds something
         self.held: set[int] = set()
         self.outside = np.ones(self.model.nbody, bool)
+        # what stands in the way of held props, by body
+        self.obstructions: dict[int, Obstruction] = {}
         # force [N] above which a prop slips out of a hand, by name
         self.grip_limits: dict[str, float] = {}
         self.tetrahedra = Tetrahedra.of(self.model)
@@ -263,6 +279,7 @@ class World:
     def restore(self, state: State) -> None:
         """Go back to a moment of this world."""
         mujoco.mj_setState(self.model, self.data, state.full, INTEGRATION)
+        self.obstructions.clear()
         self.find_held()
         self.forward()
 
@@ -271,9 +288,12 @@ class World:
         other = object.__new__(World)
         other.mjcf, other.timestep, other.characters = self.mjcf, self.timestep, self.characters
         other.steps, other._fast_dof = self.steps, self._fast_dof
-        other.switched, other.torque_limits, other.step_damping = list(self.switched), self.torque_limits, self.step_damping
+        other.switched, other.step_damping = list(self.switched), self.step_damping.copy()
+        other.torque_limits = (self.torque_limits[0].copy(), self.torque_limits[1].copy())
+        other.acting_mass = self.acting_mass
         other.tetrahedra = self.tetrahedra
-        other.grips, other.held, other.outside, other.grip_limits = self.grips, self.held, self.outside, self.grip_limits
+        other.grips, other.held, other.outside = list(self.grips), set(self.held), self.outside.copy()
+        other.grip_limits, other.obstructions = dict(self.grip_limits), dict(self.obstructions)
         other.model = copy.copy(self.model)
         other.data = mujoco.MjData(other.model)
         mujoco.mj_copyData(other.data, other.model, self.data)
@@ -282,6 +302,6 @@ class World:
         other._dynamics = Dynamics(other.model, other.data)
         other._dynamics.stand_on(self._dynamics.supports)
         other._dynamics.load[:], other._dynamics.external[:] = self.load, self._dynamics.external
-        other._dynamics.known = self._dynamics.known
+        other._dynamics.known = None if self._dynamics.known is None else self._dynamics.known.copy()
         other._dynamics.refresh()
         return other

@@ -67,8 +67,10 @@ def _controller(scene: Scene, world: World, actors: list[Actor]) -> Prioritized 
     how = scene.control
     if scene.controller == "direct":
         skeletons = tuple(skeleton_of(world, a.character) for a in actors)
-        return Direct(skeletons, how.formulation, how.soft, how.contact_joints, how.compliant)
-    return Prioritized(how.soft, how.compensate, (JointLimits(),) if how.joint_limits else ())
+        damping = Direct.damping if how.soft is None else how.soft
+        return Direct(skeletons, how.formulation, damping, how.contact_joints, how.compliant)
+    soft = Prioritized.soft if how.soft is None else how.soft
+    return Prioritized(soft, how.compensate, (JointLimits(),) if how.joint_limits else ())
 
 
 def _meta(scene: Scene, actors: list[Actor]) -> dict[str, Any]:

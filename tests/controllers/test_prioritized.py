@@ -268,7 +268,7 @@ def test_held_box_moves_with_the_hands_exactly():
     for name in ("clamp_foot_l", "clamp_foot_r"):
         hold_still(w, name)
     for hand in character.hands:
-        grasp(w, hand, "box")
+        grasp(w, hand, "box", reach=np.inf)
     w.forward()
     hands = Points(np.array([w.body("hand_l"), w.body("hand_r")]), np.zeros((2, 3)))
     goal = hands.evaluate(w.dynamics()).value + np.tile([0.0, 0.0, 0.1], 2)

@@ -16,7 +16,7 @@ def levels(rng: np.random.Generator, sizes: tuple[int, ...]) -> list[tuple[np.nd
     return [(rng.standard_normal((k, N)), rng.standard_normal(k)) for k in sizes]
 
 
-def solve(parts, bounds=None, rest=None, soft=0.01, compensate=True):
+def solve(parts, bounds=None, rest=None, soft=0.01, compensate=True, longest=np.inf):
     basis, motion = fresh()
     rows = np.concatenate([r for r, _ in parts]) if parts else np.zeros((0, N))
     wanted = np.concatenate([w for _, w in parts]) if parts else np.zeros(0)
@@ -26,7 +26,7 @@ def solve(parts, bounds=None, rest=None, soft=0.01, compensate=True):
     z = np.empty(N)
     bounded = solve_levels(
         rows, wanted, np.ones(len(wanted)), starts, rest_rows, rest_wanted, limit, low, high, basis, 0, motion, soft,
-        compensate, z,
+        longest, compensate, z,
     )  # fmt: skip
     return z, bounded
 

@@ -161,11 +161,8 @@ class _Eye:
     def touches(self, gap: float) -> None:
         """The ball is attached. After a step, velocities are those with which it began."""
         world, seen = self.world, self.seen
-        self.caught, self.place, self.palm = (
-            world.time,
-            world.data.xpos[self.ball].copy(),
-            world.data.site_xpos[self.hand].copy(),
-        )
+        self.caught, self.place = world.time, world.data.xpos[self.ball].copy()
+        self.palm = world.data.site_xpos[self.hand].copy()
         ball = velocity_of(world, mujoco.mjtObj.mjOBJ_BODY, self.ball)
         hand = velocity_of(world, mujoco.mjtObj.mjOBJ_SITE, self.hand)
         self.speed = max(float(np.linalg.norm(ball)), 1e-9)
@@ -225,7 +222,7 @@ def catch_one(changes: dict[str, Any], wait: float = 1.0) -> Catch:
 
 
 def _began(run: Run) -> list[str]:
-    return run.script.began  # type: ignore[attr-defined, no-any-return]
+    return run.script.began  # type: ignore[attr-defined]
 
 
 def velocity_of(world: World, kind: mujoco.mjtObj, number: int) -> Array:
@@ -469,7 +466,7 @@ CLAIMS = (
         SOURCE,
         "approximately",
         "cm",
-        f"{FLIGHTS}, the task `wait` with Eq. 11: from where the hand waits to where it catches, 19 cm at most for 95 % of the balls",
+        f"{FLIGHTS}, task `wait` with Eq. 11: from where the hand waits to where it catches, at most 19 cm for 95 %",
         waits,
         changed=(
             Change(
@@ -551,7 +548,7 @@ CLAIMS = (
         SOURCE,
         "",
         "deg",
-        f"{FLIGHTS}: shoulder and elbow at the touch with the clip against standing still in its place: median above 10; range above 20",
+        f"{FLIGHTS}: shoulder and elbow at the touch with the clip against one of standing: median above 10, range above 20",
         arm_varies,
         changed=(
             Change(
@@ -597,7 +594,7 @@ CLAIMS = (
         SOURCE,
         "",
         "%",
-        "`catch` with balls up to 5 kg: speed left 20 ms after the touch, at least 50 %; goes on for 50 ms, then half of the way back",
+        "`catch`, up to 5 kg: speed left 20 ms after the touch, at least 50 %; goes on for 50 ms, then half of the way back",
         slows,
         changed=(
             Change(
@@ -607,7 +604,7 @@ CLAIMS = (
             ),
             Change(
                 "0.5 and 5 kg: goes on for 50 ms and 5 cm, then more than half of the way back",
-                "all weights: half of the speed is left after the impact, goes on for 50 ms, then more than half of the way back",
+                "all weights: half of the speed is left after the impact, goes on for 50 ms, then half of the way back",
                 "what the impact takes within milliseconds is not slowed down by the arm's motion",
             ),
         ),
