@@ -218,7 +218,9 @@ def judge_extent(misses: Sequence[Miss], classic: Sequence[Miss]) -> Finding:
     """How much each level misses beyond the least possible, as a percentage of what it misses when it is left out."""
     ours, plain = ({level: 100 * loss for level, loss in losses(s).items()} for s in (misses, classic))
     worst = max(ours.values())
-    return Finding(worst, worst < 1.0 and "posture" in ours, {"levels": ours, "classic_projection": plain, **extent(misses)})
+    exact = [m.missed - m.least < 1e-6 * m.missed for m in misses if m.level == "posture"]
+    numbers = {"levels": ours, "classic_projection": plain, "states_with_least_posture": sum(exact), **extent(misses)}
+    return Finding(worst, worst < 1.0 and "posture" in ours, numbers)
 
 
 # --- physics
