@@ -30,7 +30,7 @@ LAYERS = (
     ("scenes",),
     ("export",),
     ("api",),
-    ("checks", "drags", "pushes", "studio"),
+    ("checks", "drags", "pushes", "studio", "untuned"),
     ("bench_direct",),
     ("bench",),
     ("papers",),
