@@ -126,7 +126,5 @@ class Run:
         other.tasks, other.script, other.controller, other.pullers, other.warnings = copy.deepcopy(mine, memo)
         if self._control is not None:
             ramp = self._control.ramp
-            other._control = replace(
-                self._control, ctrl=self._control.ctrl.copy(), ramp=None if ramp is None else ramp.copy()
-            )
+            other._control = replace(self._control, ctrl=self._control.ctrl.copy(), ramp=None if ramp is None else ramp.copy())
         return other

@@ -3,6 +3,7 @@
 import pytest
 
 import manikin as mk
+from manikin.scenes.scene import parse_scene
 from manikin.untuned import JOINT_SPEED, PROP_SPEED, Outcome, try_scene, untuned_scene
 
 # of these, all but number 14 were violent before held props were felt as support only
@@ -41,7 +42,7 @@ def test_a_grasp_from_afar_is_refused_and_said() -> None:
     table = untuned_scene(16)
     touch = next(s for s in table["steps"] if s["name"] == "touch")
     touch["goals"] = {"hands": table["steps"][0]["goals"]["hands"]}
-    take = mk.run(mk.parse_scene(table, "afar"))
+    take = mk.run(parse_scene(table, "afar"))
     assert not take.report["ok"]
     assert "a grasp needs 3 cm" in take.report["reason"]
     assert "step 'lift': hand_" in take.report["reason"]

@@ -181,8 +181,22 @@ def _solve(
         r += k
     weights, starts = _by_level(tasks)
     solve_levels(
-        rows, wanted, weights, starts, rest_rows, rest_wanted, bounded, low, high, basis, decided, motion,
-        soft, longest, compensate, z,
+        rows,
+        wanted,
+        weights,
+        starts,
+        rest_rows,
+        rest_wanted,
+        bounded,
+        low,
+        high,
+        basis,
+        decided,
+        motion,
+        soft,
+        longest,
+        compensate,
+        z,
     )
     none = np.zeros((0, 3))
     _drive(

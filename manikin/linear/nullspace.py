@@ -113,7 +113,7 @@ def claim(rows: Array, basis: Array, count: int) -> int:
 
 @kernel
 def require(row: Array, wanted: float, motion: Array, basis: Array, count: int, least: float) -> int:
-    """Impose row . z = wanted exactly, in the remaining freedom; skipped when less than a fraction `least` of the row remains."""
+    """Impose row . z = wanted exactly, in the remaining freedom; skipped when at most a fraction `least` of the row remains."""
     size = np.sqrt(dot(row, row))
     rest = row.copy()
     length = project(rest, basis, count)

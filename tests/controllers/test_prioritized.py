@@ -357,6 +357,7 @@ def test_tasks_below_a_posture_of_all_joints_are_named(world):
 
 def test_weights_of_a_level_count_by_their_ratio(world):
     """The same for any common factor, and nothing for a task that is alone at its level."""
+
     def torque(trunk: float, turn: float, hands: float) -> np.ndarray:
         tasks = tasks_of(world, np.random.default_rng(4))
         for task, weight in zip(tasks, (trunk, turn, hands)):
