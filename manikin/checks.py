@@ -55,16 +55,17 @@ def check_file(
 
 
 def _check_scene(source: str) -> dict[str, Any]:
-    from manikin.scenes.build import build_run
+    from manikin.scenes.build import build_run, without_effect
     from manikin.scenes.scene import load_scene
 
     scene = load_scene(source)
     run = build_run(scene, record=False)
     model = run.world.model
+    warnings = without_effect(scene, run.tasks, int(model.nu))
     return {
         "kind": "scene", "ok": True, "reason": "", "name": scene.name, "degrees_of_freedom": int(model.nv),
         "actuators": int(model.nu), "tasks": len(run.tasks), "steps": len(scene.steps),
-        "mass": round(float(model.body_mass.sum()), 3),
+        "mass": round(float(model.body_mass.sum()), 3), **({"warnings": warnings} if warnings else {}),
     }  # fmt: skip
 
 

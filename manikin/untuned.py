@@ -51,7 +51,11 @@ def untuned_scene(number: int) -> dict[str, Any]:
     table = {"shape": "box", "size": [0.40, 0.80, between(0.30, 0.60)], "fixed": True}
     edge = between(0.28, 0.38)
     table["at"] = [round(edge + 0.20, 3), 0.0, round(table["size"][2] / 2, 3)]
-    crate_at = [round(edge + size[0] / 2 + between(0.0, 0.05), 3), between(-0.06, 0.06), round(table["size"][2] + size[2] / 2, 3)]
+    crate_at = [
+        round(edge + size[0] / 2 + between(0.0, 0.05), 3),
+        between(-0.06, 0.06),
+        round(table["size"][2] + size[2] / 2, 3),
+    ]
     # the shelf: a board behind the table and higher, or to one side
     top = between(0.80, 1.30) * s
     side = (0.0, 1.0, -1.0)[int(draw.integers(3))]
@@ -60,7 +64,11 @@ def untuned_scene(number: int) -> dict[str, Any]:
     spot = [round(away * float(np.cos(angle)), 3), round(away * float(np.sin(angle)), 3)]
     board = {"shape": "box", "size": [0.35, 0.50, 0.03], "turn": [0.0, 0.0, round(float(np.rad2deg(angle)), 1)], "fixed": True}
     back = between(0.02, 0.08)
-    board["at"] = [round(spot[0] + back * float(np.cos(angle)), 3), round(spot[1] + back * float(np.sin(angle)), 3), round(top - 0.015, 3)]
+    board["at"] = [
+        round(spot[0] + back * float(np.cos(angle)), 3),
+        round(spot[1] + back * float(np.sin(angle)), 3),
+        round(top - 0.015, 3),
+    ]
     rest = round(top + size[2] / 2, 3)
     hands = {
         "measure": "point", "of": ["hand_l", "hand_r"], "frequency": between(0.7, 1.2), "smoothing": between(0.12, 0.4),
@@ -96,7 +104,9 @@ def untuned_scene(number: int) -> dict[str, Any]:
     if draw.random() < 0.7:
         # most lift it in front of the body first; the others bring it straight there
         steps[-1]["goals"] = {"hands": {"carry": "crate", "at": front}}
-        steps.append({"name": "over", "when": {"task": "hands", "within": 0.05}, "goals": {"hands": {"carry": "crate", "at": over}}})
+        steps.append(
+            {"name": "over", "when": {"task": "hands", "within": 0.05}, "goals": {"hands": {"carry": "crate", "at": over}}}
+        )
     else:
         steps[-1]["goals"] = {"hands": {"carry": "crate", "at": over}}
     steps += [

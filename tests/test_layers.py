@@ -31,7 +31,7 @@ LAYERS = (
     ("library",),
     ("export",),
     ("api",),
-    ("checks", "drags", "pushes", "studio"),
+    ("checks", "drags", "pushes", "studio", "untuned"),
     ("bench_direct",),
     ("bench",),
     ("papers",),

@@ -28,6 +28,8 @@ def make_report(recording: Recording, realtime_factor: float | None = None) -> R
         "seed": meta["seed"],
         "realtime_factor": None if realtime_factor is None else round(realtime_factor, 3),
     }
+    if meta.get("warnings"):
+        out["warnings"] = meta["warnings"]
     facts = tomllib.loads(meta["scene"]).get("facts", {})
     seen = {k: round(v, 6) if isinstance(v, float) else v for k, v in meta.get("facts", {}).items()}
     return out | seen | {name: _fact(recording, spec) for name, spec in facts.items()}

@@ -6,7 +6,7 @@ to date (mj_step1), `step` applies a control and integrates (mj_step2). Plain mj
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import mujoco
@@ -57,7 +57,7 @@ class Push:
 
 @dataclass(frozen=True)
 class TaskReport:
-    """How one task fared in one step: distance from the goal, the Eq. 13 force [N] and its limit."""
+    """How far one task was met in one step: distance from the goal, the Eq. 13 force [N] and its limit."""
 
     error: float
     force: float = 0.0
@@ -68,17 +68,19 @@ class TaskReport:
 class Control:
     """What a controller decides for one step: actuator inputs, DOFs whose motion is prescribed, and its report.
 
-    `report` is asked only when a frame is recorded. `ramp`: what is added to ctrl in each step until the next decision.
+    `report` is called only when a frame is recorded. `ramp`: added to ctrl in each step until the next decision.
+    `warnings`: what the user should know, such as tasks that have no effect.
     """
 
     ctrl: Array  # (nu,)
     driven: Array | None = None  # (k,) DOF numbers, None when all is simulated
     report: Callable[[], dict[str, TaskReport]] = dict
     ramp: Array | None = None  # (nu,)
+    warnings: tuple[str, ...] = ()
 
     def later(self) -> "Control":
-        """The same decision one step on."""
-        return self if self.ramp is None else Control(self.ctrl + self.ramp, self.driven, self.report, self.ramp)
+        """The same decision one step later."""
+        return self if self.ramp is None else replace(self, ctrl=self.ctrl + self.ramp)
 
 
 class Obstruction(NamedTuple):
@@ -123,7 +125,7 @@ class World:
         self.tetrahedra = Tetrahedra.of(self.model)
         self._ctrl, self._soft = self.data.ctrl, bool(self.model.nflex)
         self._dynamics = Dynamics(self.model, self.data)
-        # generalised forces (nv,) of the stops of joints and tendons in the last step, for those who want to know
+        # generalised forces (nv,) of the stops of joints and tendons in the last step, once feel_stops was called
         self.stopped = np.zeros(self.model.nv)
         self._feels_stops = False
         self.forward()
@@ -188,7 +190,7 @@ class World:
 
     @property
     def load(self) -> Array:
-        """Share (nbody,) of each body's mass that rests on a character holding it, 0 to 1; see attach.py."""
+        """Fraction (nbody,) of each body's weight that a character holding it carries, 0 to 1; see attach.py."""
         return self._dynamics.load
 
     # --- time
@@ -209,7 +211,7 @@ class World:
         self._dynamics.refresh()
 
     def feel_stops(self) -> None:
-        """Note from now on what stops push with (`stopped`)."""
+        """From now on keep the forces of stops (`stopped`)."""
         self._feels_stops = True
         self._feel_stops()
 
@@ -239,7 +241,7 @@ class World:
         self._check()
 
     def flesh_ratio(self) -> float:
-        """Smallest volume of a tetrahedron of flesh by its volume at rest; infinite where nothing is soft."""
+        """Smallest ratio of a tetrahedron's volume to its volume at rest; infinite where nothing is soft."""
         return self.tetrahedra.least_ratio(self.data)[0]
 
     def _check(self) -> None:
@@ -253,7 +255,7 @@ class World:
             return
         speed = np.abs(self.data.qvel)
         finite = np.isfinite(speed).all()
-        # once a number is lost, all are: then the last one that raced is to blame
+        # one NaN spreads to all: name the DOF that was the fastest before
         dof = int(speed.argmax()) if finite else self._fast_dof
         body = mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_BODY, self.model.dof_bodyid[dof]) or "world"
         raise Diverged(self.time, body, f"speed {speed.max():.3g}" if finite else "its speed is not a number")
@@ -277,14 +279,14 @@ class World:
         )
 
     def restore(self, state: State) -> None:
-        """Go back to a moment of this world."""
+        """Return to an earlier moment of this world."""
         mujoco.mj_setState(self.model, self.data, state.full, INTEGRATION)
         self.obstructions.clear()
         self.find_held()
         self.forward()
 
     def branch(self) -> "World":
-        """An independent copy that can run ahead."""
+        """An independent copy: it shares nothing that changes."""
         other = object.__new__(World)
         other.mjcf, other.timestep, other.characters = self.mjcf, self.timestep, self.characters
         other.steps, other._fast_dof = self.steps, self._fast_dof

@@ -152,7 +152,7 @@ class TaskSpec(Table):
     feed: bool = False  # law nearest: ask for the velocity and acceleration of the matched frames too
     goal: GoalSpec | None = None
     priority: int = Field(default=0, ge=0, le=99)
-    weight: float = Field(default=1.0, gt=0, le=1000)
+    weight: float = Field(default=1.0, ge=0.001, le=1000)  # against others of its priority: only ratios count
     max_force: Positive | None = None
     active: bool = True
     character: str | None = None  # which one, when there are several
