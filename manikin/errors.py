@@ -62,6 +62,6 @@ class Inverted(RunError):
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     """The tail of an error message: the nearest match, then all that is allowed."""
     names = list(allowed)
-    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(given, names, n=1, cutoff=0.6)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     return f"{hint} (allowed: {', '.join(names)})" if names else f"{hint} (none allowed here)"
