@@ -1,55 +1,41 @@
-"""Three prioritized tasks on the human, without a scene file. Run: python examples/03_three_tasks.py"""
+"""Three prioritized tasks on a human, without a scene file. Run: python examples/03_three_tasks.py"""
 
 import numpy as np
 
 import manikin as mk
-from manikin.motion.keyframes import posture_of
-from manikin.physics.attach import hold_still
-from manikin.scenes.scripts import Steps
-from manikin.scenes.stage import stage
-from manikin.tasks.goals import Fixed
-from manikin.tasks.laws import Stabilize
-from manikin.tasks.measures import CentreOfMass, Points
 
-# a human on an empty stage, standing as in the shipped clip, feet clamped where they are
-figure, clip = mk.human(skin=False), mk.load_clip("stand")
-world = mk.World(stage("reach", [figure], {}))
-posture, standing = posture_of(world, figure), clip.angles(figure.joints)[0]
-world.data.qpos[:7], world.data.qpos[posture.qpos] = clip.root(figure.height)[0], standing
-world.forward()
-for clamp in figure.equalities:
-    hold_still(world, clamp.attrib["name"])
+# a human on an empty stage, standing, feet clamped where they are
+world = mk.stage(mk.human(skin=False))
+posture = mk.posture(world)
+standing = world.data.qpos[posture.qpos].copy()
 
 # one hand up and forward, the centre of mass over the feet, the rest as when standing: in that order
-hand = Points(np.array([world.body("hand_l")]), np.zeros((1, 3)))
-balance = CentreOfMass(world.model.body_mass.copy(), np.zeros(world.model.nbody))
-tasks = [
-    mk.Task("hand", hand, Stabilize(0.8), priority=0, goal=Fixed(np.array([0.55, 0.15, 1.55]))),
-    mk.Task("balance", balance, Stabilize(0.8), priority=1, goal=Fixed(np.array([0.03, 0.0]))),
-    mk.Task("posture", posture, Stabilize(0.8), priority=2, goal=Fixed(standing)),
-]
-run = mk.Run(world, mk.Prioritized(), Steps(()), tasks)
+hand = mk.Task("hand", mk.points(world, "hand_l"), mk.Stabilize(0.8), goal=mk.Fixed([0.55, 0.15, 1.55]), priority=0)
+balance = mk.Task("balance", mk.centre_of_mass(world), mk.Stabilize(0.8), goal=mk.Fixed([0.03, 0.0]), priority=1)
+rest = mk.Task("posture", posture, mk.Stabilize(0.8), goal=mk.Fixed(standing), priority=2)
 
-print("time [s]   hand [cm]   balance [cm]   posture [deg]: how far each is from its goal")
+controller = mk.Prioritized()
+run = mk.Run(world, controller, tasks=[hand, balance, rest])
+
+print("time [s]   hand [cm]   balance [cm]   posture [deg]: distances from the goals")
 for _ in range(6):
     run.advance(250)
-    print(f"{world.time:8.1f} {100 * tasks[0].error:11.2f} {100 * tasks[1].error:14.2f} {np.degrees(tasks[2].error):15.1f}")
+    print(f"{world.time:8.1f} {100 * hand.error:11.2f} {100 * balance.error:14.2f} {np.degrees(rest.error):15.1f}")
 
 
-def hand_acceleration(chosen: list[mk.Task]) -> np.ndarray:
+def hand_acceleration() -> np.ndarray:
     """What the hand is about to do under these tasks [m/s^2]."""
     world.refresh()
-    response = world.dynamics().response()
-    measured = hand.evaluate(world.dynamics())
-    torque = mk.Prioritized().solve(world, chosen, world.timestep).torque
-    return measured.jacobian @ response.forward(torque) + measured.bias
+    now = hand.measure.evaluate(world.dynamics())
+    torque = controller.solve(world, run.tasks, world.timestep).torque
+    return now.jacobian @ world.dynamics().response().forward(torque) + now.bias
 
 
 # a lower task never changes a higher one: move the goal of the posture far away and look at the hand
-before = hand_acceleration(tasks)
-tasks[2].aim_at(Fixed(standing + 0.5))
-change = np.abs(hand_acceleration(tasks) - before).max()
+before = hand_acceleration()
+rest.aim_at(mk.Fixed(standing + 0.5))
+change = np.abs(hand_acceleration() - before).max()
 print(f"another posture goal changes the hand's acceleration by {change:.1e} m/s^2")
-assert tasks[0].error < 0.005
-assert tasks[1].error < 0.005
+assert hand.error < 0.005
+assert balance.error < 0.005
 assert change < 1e-8

@@ -1,4 +1,4 @@
-"""Benchmarks of direct control (Kim & Pollard 2011): every character dragged about, against the clock of one core."""
+"""Benchmarks of direct control (Kim & Pollard 2011): every character dragged about, timed on one core."""
 
 import os
 import signal
@@ -28,20 +28,20 @@ from manikin.tasks.task import Task
 
 Figures = dict[str, float]
 Progress = Callable[[float], None]
-# how far [m] the first bone is dragged up and aside, and how long each way takes [s]
-LIFT, SWAY, WAY = 0.02, 0.03, 0.5
+# how far [m] the first bone is dragged up and aside, and how long each leg takes [s]
+LIFT, SWAY, LEG = 0.02, 0.03, 0.5
 # drags that are performed in one go
 PART = 20
 
 
 def dragged(model: str) -> Run:
-    """A character whose root bone is gently dragged to and fro for ever."""
+    """A character whose root bone is gently dragged back and forth without end."""
     run = stand(model)
     world, task = run.world, run.tasks[0]
     start = task.measure.evaluate(world.dynamics()).value
     turns = np.arange(200)
-    way = np.stack([SWAY * np.sin(0.5 * np.pi * turns), 0.0 * turns, LIFT * (turns % 2)], axis=1)
-    task.aim_at(Path(np.asarray(WAY * turns, float), start + way, world.time))
+    offset = np.stack([SWAY * np.sin(0.5 * np.pi * turns), 0.0 * turns, LIFT * (turns % 2)], axis=1)
+    task.aim_at(Path(np.asarray(LEG * turns, float), start + offset, world.time))
     return run
 
 
@@ -76,11 +76,11 @@ def _timed(model: str, seconds: float) -> Figures:
 def cost_by_tets(
     cells: tuple[int, ...] = (13, 15, 20, 26, 34, 44), rounds: int = 8, steps: int = 20
 ) -> list[tuple[int, float]]:
-    """Tetrahedra and milliseconds per step of a worm that lies on the ground, its mesh made of more and more cells. They take
-    turns, so that a busy machine slows all of them alike; of each the quickest turn counts."""
+    """Tetrahedra and milliseconds per step of a worm that lies on the ground, its mesh made of more and more cells. They are
+    run alternately, so that a busy machine slows all of them alike; of each the fastest run counts."""
     worlds, tets = [], []
     for count in cells:
-        # smaller tetrahedra vibrate more quickly: their flesh is slacker, so that it stands the same step
+        # smaller tetrahedra vibrate faster: their flesh is slacker, so that it is stable at the same step
         slack = min(1.0, (13 / count) ** 2)
         plan = replace(worm_plan(), coarse=worm_tube(count), young=slack * worm_plan().young)
         tets.append(len(flesh_of(plan).tets.elements))
@@ -113,9 +113,9 @@ def bench_kim2011(seconds: float = 2.0) -> Figures:
 
 
 def drag_campaign(count: int = 2_000, seed: int = 20110806, progress: Progress = lambda share: None) -> Figures:
-    """Random drags, so many of each character, on all cores. Interrupted, it tells of those that were finished."""
+    """Random drags, so many of each character, on all cores. Interrupted, it reports those that were finished."""
     outcomes: dict[str, dict[int, Outcome]] = {model: {} for model in CHARACTERS}
-    # every character from the start: what was finished tells of all of them
+    # every character from the start: what was finished covers all of them
     parts = [(model, seed, first, min(first + PART, count)) for first in range(0, count, PART) for model in CHARACTERS]
     # fresh processes: a fork of one that has threads may hang
     with ProcessPoolExecutor(cores(), get_context("spawn"), initializer=_undisturbed) as pool:
@@ -139,7 +139,7 @@ def drag_campaign(count: int = 2_000, seed: int = 20110806, progress: Progress =
 
 
 def _undisturbed() -> None:
-    """Ctrl-C is for whoever collects; a worker whose collector is gone must not wait for ever."""
+    """Ctrl-C is for the collecting process; a worker whose collector is gone must not wait for ever."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from manikin.clips.text import kind_of
-from manikin.errors import ClipError, InputError, RecordingError, did_you_mean
+from manikin.errors import ClipError, InputError, RecordingError, did_you_mean_kind
 
 # motion files, .gz of them too
 MOTIONS = (".bvh", ".amc")
@@ -47,7 +47,7 @@ def check_file(
             except ClipError:
                 raise not_recording from None
     raise InputError(
-        f"{path}: unknown kind of file '{path.suffix}'{did_you_mean(path.suffix, ('.toml', '.npz', *MOTIONS, '.asf'))}"
+        f"{path}: unknown kind of file '{path.suffix}'{did_you_mean_kind(path.suffix, ('.toml', '.npz', *MOTIONS, '.asf'))}"
     )
 
 

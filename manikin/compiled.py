@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numba
 
 from manikin.files import cache_folder
+from manikin.interrupts import is_interrupt as is_interrupt
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -63,11 +64,3 @@ if not os.environ.get("NUMBA_CACHE_DIR"):
     if not _folder.exists():
         _forget_old(_folder)
     numba.config.CACHE_DIR = str(_folder)
-
-
-def is_interrupt(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind an error: pressed inside a compiled call, it comes out as a SystemError."""
-    seen: BaseException | None = error
-    while seen is not None and not isinstance(seen, KeyboardInterrupt):
-        seen = seen.__cause__ or seen.__context__
-    return seen is not None

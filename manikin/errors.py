@@ -65,3 +65,30 @@ def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     near = difflib.get_close_matches(given, names, n=1, cutoff=0.6)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     return f"{hint} (allowed: {', '.join(names)})" if names else f"{hint} (none allowed here)"
+
+
+# kinds of files that people ask for, and ours that serve the same purpose
+_SIMILAR = {".gltf": ".glb", ".fbx": ".glb", ".usdz": ".usdc", ".jpg": ".png", ".jpeg": ".png", ".gif": ".mp4", ".mov": ".mp4"}
+
+
+def did_you_mean_kind(extension: str, allowed: Iterable[str]) -> str:
+    """As did_you_mean, for extensions of files. They are so short that only a single slip makes two of them alike."""
+    names, given = list(allowed), extension.lower()
+    near = [n for n in names if _one_slip(given, n)] or [n for n in names if n == _SIMILAR.get(given)]
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    return f"{hint} (allowed: {', '.join(names)})"
+
+
+def _one_slip(a: str, b: str) -> bool:
+    """Whether one letter is missing, superfluous or wrong, or two neighbours are swapped."""
+    if len(a) > len(b):
+        a, b = b, a
+    if len(b) - len(a) > 1:
+        return False
+    if len(a) < len(b):
+        return any(b[:k] + b[k + 1 :] == a for k in range(len(b)))
+    wrong = [k for k in range(len(a)) if a[k] != b[k]]
+    if len(wrong) == 2:
+        i, j = wrong
+        return j == i + 1 and a[i] == b[j] and a[j] == b[i]
+    return len(wrong) == 1

@@ -37,6 +37,9 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             yield stream
         temporary.chmod(0o644)
         temporary.replace(path)
+    except OSError as error:
+        # a full disk, for one
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -6,7 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from manikin.physics.attach import break_grips, feel_loads
+from manikin.physics.attach import feel_loads
+from manikin.physics.grips import break_grips
 from manikin.physics.world import Control, Push, World
 from manikin.recording import Recorder
 from manikin.tasks.task import Task
@@ -41,17 +42,38 @@ class Puller(Protocol):
     def push(self, world: World) -> Push | None: ...
 
 
-class Run:
-    """A world, its controller and script, advancing together.
+class Unscripted:
+    """The script of a run that has none: tasks stay as they are until somebody changes them."""
 
-    every: physics steps per control update (1 = each step). pullers: scripted forces, beside what `advance` is given.
+    done = False
+    failed: str | None = None
+
+    def __init__(self) -> None:
+        self.facts: dict[str, bool | float | None] = {}
+        self.adjust: dict[str, str | bool] = {}
+
+    def update(self, world: World, tasks: Sequence[Task]) -> list[str]:
+        """Nothing happens by itself."""
+        return []
+
+    def lost(self, hand: str, world: World) -> None:
+        """A prop slipped out of a hand: nobody planned with it."""
+
+
+class Run:
+    """A world, its controller, tasks and script, advancing together.
+
+    every: physics steps per control update (1 = each step). pullers: scripted forces, in addition to what `advance` is given.
     """
 
     def __init__(
-        self, world: World, controller: Controller, script: Script, tasks: list[Task], every: int = 1,
+        self, world: World, controller: Controller, script: Script | None = None, tasks: Sequence[Task] = (), every: int = 1,
         recorder: Recorder | None = None, pullers: Sequence[Puller] = (),
     ) -> None:  # fmt: skip
-        self.world, self.controller, self.script, self.tasks, self.every = world, controller, script, tasks, every
+        self.world, self.controller, self.every = world, controller, every
+        # a recorder may keep the same list
+        self.tasks = tasks if isinstance(tasks, list) else list(tasks)
+        self.script: Script = Unscripted() if script is None else script
         self.recorder, self.pullers = recorder, pullers
         self._control: Control | None = None
         self._pushed = False

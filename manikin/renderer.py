@@ -4,19 +4,55 @@ import ctypes
 import os
 import sys
 
+# MUJOCO_GL: the library that MuJoCo would load, and the Debian packages that bring it
+_LIBRARIES = {"egl": ("libEGL.so.1", "libegl1 and libgl1-mesa-dri"), "osmesa": ("libOSMesa.so.8", "libosmesa6")}
+# the other values that MuJoCo knows: draw in a window system, or not at all
+_OTHERS = ("", "enable", "enabled", "on", "true", "1", "glfw", "glx", "disable", "disabled", "off", "false", "0")
+
+# why nothing can be drawn; reported when a picture is asked for
+trouble = ""
+
 
 def choose_renderer() -> None:
-    """MuJoCo picks its renderer when it is first imported; without a display that must be EGL, where there is one."""
-    if "MUJOCO_GL" in os.environ or "mujoco" in sys.modules or not sys.platform.startswith("linux"):
+    """MuJoCo picks its renderer when it is first imported; without a display that must be EGL, where there is one.
+
+    A renderer that is asked for but missing would make that import fail: drawing is switched off instead.
+    """
+    global trouble
+    if "mujoco" in sys.modules or not sys.platform.startswith("linux"):
+        return
+    asked = os.environ.get("MUJOCO_GL")
+    if asked is not None:
+        trouble = _missing(asked.lower().strip())
+        if trouble:
+            os.environ["MUJOCO_GL"] = "disable"
         return
     if "DISPLAY" in os.environ or "WAYLAND_DISPLAY" in os.environ:
         return
-    for library, name in (("libEGL.so.1", "egl"), ("libOSMesa.so.8", "osmesa")):
-        try:
-            ctypes.CDLL(library)
-        except OSError:
-            continue
-        os.environ["MUJOCO_GL"] = name
-        return
+    for name, (library, _) in _LIBRARIES.items():
+        if _loads(library):
+            os.environ["MUJOCO_GL"] = name
+            return
     # nothing to draw with: say so when a picture is asked for, not with a window system's warnings
     os.environ["MUJOCO_GL"] = "disable"
+    trouble = f"no EGL or OSMesa library was found; on Debian install {_LIBRARIES['egl'][1]}"
+
+
+def _missing(asked: str) -> str:
+    """What is wrong with a value of MUJOCO_GL; "" for nothing."""
+    if asked in _OTHERS:
+        return ""
+    if asked not in _LIBRARIES:
+        return f"MUJOCO_GL={asked} is unknown (allowed: {', '.join(_LIBRARIES)}, glfw, disable)"
+    library, packages = _LIBRARIES[asked]
+    if _loads(library):
+        return ""
+    return f"MUJOCO_GL={asked} needs {library}, which is missing; on Debian install {packages}, or unset MUJOCO_GL"
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""What the tests share: takes of the lift, a small standing scene, the command line in this process."""
+"""What the tests share: a take of the lift, a small standing scene, the command line in this process, motion capture."""
 
 import copy
 import sys
@@ -11,6 +11,7 @@ import pytest
 
 import manikin as mk
 from manikin.errors import OutputError
+from manikin.papers.recorded import data_folder
 from manikin.scenes.scene import Scene, parse_scene
 
 # the same examples in every run, no deadline on slow machines, no database on disk
@@ -93,8 +94,8 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 
 @pytest.fixture(scope="session")
 def mocap() -> Path:
-    """The folder of real motion capture beside the checkout; tests that want it are skipped where it is not."""
-    folder = Path(__file__).parents[2] / "shared" / "data"
-    if not (folder / "mocap_cmu_bvh").is_dir():
-        pytest.skip("no motion capture at ../shared/data")
+    """The folder of real motion capture: MANIKIN_DATA, else beside the checkout. Without it, tests that want it are skipped."""
+    folder = data_folder()
+    if folder is None:
+        pytest.skip("no motion capture at ../shared/data, and MANIKIN_DATA is not set")
     return folder

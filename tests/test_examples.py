@@ -56,6 +56,23 @@ def test_readme_program(tmp_path: Path):
     assert (tmp_path / "reach.glb").read_bytes()[:4] == b"glTF"
 
 
+RECIPES = blocks(ROOT / "docs" / "python.md", "python")
+
+
+def test_there_are_five_recipes():
+    assert len(RECIPES) == 5
+    # no deep imports: the library is one name
+    assert not any(re.search(r"manikin\.|from manikin", recipe) for recipe in RECIPES)
+    assert "manikin." not in (ROOT / "examples" / "03_three_tasks.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("number", range(len(RECIPES)))
+def test_recipe(number: int, tmp_path: Path):
+    program = tmp_path / f"recipe_{number}.py"
+    program.write_text(RECIPES[number], encoding="utf-8")
+    assert perform(program, tmp_path).strip()
+
+
 def test_replay_in_plain_mujoco(tmp_path: Path, lift: mk.Take):
     (program,) = blocks(ROOT / "docs" / "recording.md", "python")
     assert "manikin" not in program
@@ -98,22 +115,3 @@ def test_links_lead_somewhere(page: Path):
             titles = re.findall(r"^#+ (.*)$", there.read_text(encoding="utf-8"), re.MULTILINE)
             names = {re.sub(r"[^\w\- ]", "", t.lower()).replace(" ", "-") for t in titles}
             assert anchor in names, target
-
-
-def test_functions_of_the_equations_map_exist():
-    from importlib import import_module
-
-    page = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
-    for name in re.findall(r"`(manikin\.[\w.]+)`", page):
-        parts = name.split(".")
-        depth = next(d for d in range(len(parts), 0, -1) if _is_module(parts[:d]))
-        found = import_module(".".join(parts[:depth]))
-        for part in parts[depth:]:
-            found = getattr(found, part)
-    for file in re.findall(r"`((?:tests|examples)/[\w/]+\.py)`", page):
-        assert (ROOT / file).exists(), file
-
-
-def _is_module(parts: list[str]) -> bool:
-    path = ROOT.joinpath(*parts)
-    return path.is_dir() or path.with_suffix(".py").exists()

@@ -14,7 +14,7 @@ ROOT = Path(manikin.__file__).parent
 
 # each line may import from itself (a package) and from the lines above; names on one line never from each other
 LAYERS = (
-    ("errors", "machine", "renderer", "palette"),
+    ("errors", "interrupts", "machine", "renderer", "palette"),
     ("files",),
     ("compiled",),
     ("spatial", "springs"),
@@ -28,6 +28,7 @@ LAYERS = (
     ("recording",),
     ("loop", "playback"),
     ("scenes",),
+    ("library",),
     ("export",),
     ("api",),
     ("checks", "drags", "pushes", "studio"),

@@ -2,9 +2,11 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -28,6 +30,27 @@ def test_every_name_resolves_and_is_described(name: str) -> None:
     # dataclasses and named tuples write a doc of their own when nobody else does
     assert value.__doc__
     assert not value.__doc__.startswith(f"{name}(")
+
+
+def test_the_one_list_of_names() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "python.md").read_text(encoding="utf-8")
+    table = page[page.index("## All names") :]
+    listed = [name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)]
+    assert listed == [name for name in mk.__all__ if name != "__version__"]
+
+
+@pytest.mark.parametrize("name", sorted(set(mk.__all__) - {"__version__"}))
+def test_every_name_has_one_home(name: str) -> None:
+    """It is defined where `mk` takes it from, and no package in between offers it as well."""
+    home = mk._PUBLIC[name]
+    if name != "studio":
+        assert getattr(mk, name).__module__ == home
+    parts = home.split(".")
+    for depth in range(2, len(parts)):
+        package = importlib.import_module(".".join(parts[:depth]))
+        # a module may be called like what is in it
+        there = vars(package).get(name)
+        assert there is None or isinstance(there, ModuleType), f"{package.__name__} offers {name} too"
 
 
 def test_type_checkers_see_the_same_names() -> None:

@@ -152,7 +152,7 @@ def pendulum() -> Image.Image:
     ):
         recording = mk.run(load_scene("pendulum", changes)).recording
         off = 100 * recording.tasks["hand"]["error"]
-        times = (0.0, 1.6, 3.1, 3.5, 5.2, 7.4, 8.8, 11.5)
+        times = (0.0, 1.6, 3.1, 3.75, 5.5, 6.8, 8.9, 12.9)
         notes = [f"{name}  {off[np.abs(recording.time - t).argmin()]:.1f} cm" for t in times]
         rows.append(film(recording, times, View(40.0, -9.0, 3.9, (0.25, -0.1, 0.92)), notes))
     return Image.fromarray(np.vstack(rows))

@@ -25,7 +25,7 @@ IMAGES = Path(__file__).parents[1] / "docs" / "images"
 # when to look [s]
 MOMENTS = {"lift": 3.5, "catch": 0.85, "toss": 2.2, "chain": 2.5, "pendulum": 4.0, "stand": 1.0}
 MOMENTS |= {"fish": 1.28, "starfish": 0.42, "starfish_escape": 0.88, "donut": 2.8, "donut_seesaw": 3.0}
-# how near to look, as a share of the scene's own distance
+# how near to look, as a fraction of the scene's own distance
 NEARER = {"lift": 0.78, "catch": 0.68, "toss": 0.72, "chain": 0.86}
 NEARER |= {"starfish": 0.75, "donut": 0.6, "donut_seesaw": 0.75}
 FLAGS = [
@@ -169,7 +169,7 @@ def why(desk: Desk) -> None:
 
 
 def timeline(desk: Desk) -> None:
-    """A second take beside the first."""
+    """A second take next to the first."""
     desk.open("lift")
     desk.play(3.4)
     desk.click("play")

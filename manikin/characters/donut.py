@@ -15,7 +15,7 @@ from manikin.characters.tets import Tets
 
 RING, TUBE = 0.17, 0.062
 BONES = 8
-BEND = 22.0  # [deg] either way, what the flesh stands when it is thrown about
+BEND = 22.0  # [deg] in either direction, which the flesh withstands when it is thrown about
 
 
 @lru_cache(maxsize=1)
@@ -88,5 +88,5 @@ def _surface(height: float) -> tuple[Mesh, np.ndarray]:
 def donut(
     strength: float = 1.0, prefix: str = "", at: tuple[float, float, float] = (0, 0, 0), facing: float = 0.0
 ) -> Character:
-    """Build the donut. strength: scales every torque limit. at: where it stands [m]; facing: turn about z [rad]."""
+    """Build the donut. strength: scales every torque limit. at: its place on the ground [m]; facing: rotation about z [rad]."""
     return soft(donut_plan(), strength, prefix, at, facing)

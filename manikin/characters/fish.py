@@ -25,10 +25,11 @@ _OUTLINE = np.array(
         [0.240, 0.022, 0.013], [0.248, 0.000, 0.000],
     ]
 )  # fmt: skip
-# [rad] how long before the end of its range a joint is stopped: a tail that loses the ground is thrown at it with 9 rad/s
-STOP = 0.02
-# every joint bends by as much either way [deg], what the flesh can follow in all of them at once
-BEND = 38 + float(np.rad2deg(STOP - 0.01))
+# [deg] every joint bends by as much in either direction, which the flesh can follow in all of them at once
+BEND = 38
+# [rad] where a joint's stop begins before the end of its range, and by how much the range was widened for it: a tail that
+# loses the ground is flung at the stop with 9 rad/s
+STOP, WIDER = 0.02, 0.01
 CELLS = 13
 
 
@@ -59,7 +60,7 @@ def fish_plan() -> Plan:
     middle = surface.vertices[surface.faces].mean(axis=1)
     return Plan(
         "fish", bones, surface, _coarse(), "planar", ("sea", "coral"), density=800.0, young=2.5e4, damping=0.0005, even=0.0,
-        margin=0.0, motor=1.2, stop=STOP,
+        margin=0.0, motor=1.2, stop=STOP, wider=WIDER,
         paint=(middle[:, 0] < -0.155).astype(np.int64), details=tuple(eyes),
         sites=(("nose", "head", (0.248, 0.0, THICKNESS)), ("fin", "tail", (-0.265, 0.0, THICKNESS))),
     )  # fmt: skip
@@ -73,8 +74,8 @@ def _coarse() -> Tets:
 
 def _surface() -> Mesh:
     count = 60
-    share = 0.5 - 0.5 * np.cos(np.pi * np.linspace(0.0, 1.0, count))
-    x = _OUTLINE[0, 0] + (_OUTLINE[-1, 0] - _OUTLINE[0, 0]) * (0.5 * share + 0.5 * np.linspace(0.0, 1.0, count))
+    part = 0.5 - 0.5 * np.cos(np.pi * np.linspace(0.0, 1.0, count))
+    x = _OUTLINE[0, 0] + (_OUTLINE[-1, 0] - _OUTLINE[0, 0]) * (0.5 * part + 0.5 * np.linspace(0.0, 1.0, count))
     tall, thick = (PchipInterpolator(_OUTLINE[:, 0], _OUTLINE[:, k])(x) for k in (1, 2))
     tube = loft(np.stack([x, 0 * x, np.full_like(x, THICKNESS)], axis=1), tall, thick, around=28)
     points = tube.vertices.copy()
@@ -85,5 +86,5 @@ def _surface() -> Mesh:
 
 
 def fish(strength: float = 1.0, prefix: str = "", at: tuple[float, float, float] = (0, 0, 0), facing: float = 0.0) -> Character:
-    """Build the fish. strength: scales every torque limit. at: where its middle lies [m]; facing: turn about z [rad]."""
+    """Build the fish. strength: scales every torque limit. at: where its middle is [m]; facing: rotation about z [rad]."""
     return soft(fish_plan(), strength, prefix, at, facing)

@@ -24,16 +24,16 @@ from manikin.errors import InputError
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# how near the time step may be to what flesh at rest stands: where it is stretched, it is stiffer
+# how near the time step may be to the stability bound of flesh at rest: stretched flesh is stiffer
 HASTE = 0.5
 OPTIONS = {"integrator": "Euler", "solver": "Newton", "iterations": "20", "tolerance": "1e-6"}
-# in this time [s] servos take up an error of speed
+# in this time [s] servos correct an error of speed
 SERVO = 0.0025
 
 
 @dataclass(frozen=True, eq=False)
 class Bone:
-    """A rigid segment from `start` to `end` [m], rest pose; it turns about `start` by its hinges (axes of the rest pose)."""
+    """A rigid segment from `start` to `end` [m], rest pose; it rotates about `start` by its hinges (axes of the rest pose)."""
 
     name: str
     parent: str | None
@@ -49,9 +49,9 @@ class Bone:
 class Plan:
     """All that makes a soft character, in its rest pose: z up, the ground where `at` will be.
 
-    root: "free", or "planar" (slides along x and z, turn about y). coarse: a mesh made by hand (see sweep.py), or the spacing
-    [m] of a lattice, one number or one per axis, with a cube's middle at `centre`. bone_share: part of the mass that lies
-    along the bones. loop: two bones, the end of the first of which is held at the start of the second. paint: index into
+    root: "free", or "planar" (slides along x and z, rotates about y). coarse: a mesh made by hand (see sweep.py), or the
+    spacing [m] of a lattice, one number or one per axis, with a cube's middle at `centre`. bone_share: part of the mass that
+    lies along the bones. loop: two bones, the end of the first of which is held at the start of the second. paint: index into
     `materials` for each face.
     """
 
@@ -68,13 +68,16 @@ class Plan:
     damping: float = 0.0005  # [s]
     bone_share: float = 0.2
     even: float = 0.25  # how far a node's mass follows its stiffness (1) rather than the volume around it (0)
-    margin: float = -0.002  # [m] how far the coarse mesh may sink in, since it stands out around the fine surface
+    margin: float = -0.002  # [m] how far the coarse mesh may sink in, since it protrudes around the fine surface
     # inertia of each joint's motor, and its servo's gain times the time step, by the inertia that it moves with its flesh
-    # (a light bone in slack flesh answers far more quickly than that: a servo at its force limit then throws it to and fro)
+    # (a light bone in slack flesh responds far faster than that: a servo at its force limit then throws it back and forth)
     motor: float = 0.02
     servo: float = 1.0
     core: float = 0.0  # [m] how thick the bones are where they touch others: flesh is not squeezed flat between them
-    stop: float = 0.0  # [rad] how long before the end of its range a joint is stopped, as by a ligament; control keeps off it
+    # [rad] A joint's stop acts, as a ligament does, from `stop` before the end of its range, and control keeps off it. The
+    # range ends `wider` beyond what the hinges name: joints that are flung at the stop need that much to stop.
+    stop: float = 0.0
+    wider: float = 0.0
     loop: tuple[str, str] | None = None
     paint: Ints | None = None
     details: tuple[tuple[str, str, Mesh], ...] = ()  # (bone, material, surface in the rest pose): eyes and the like
@@ -105,7 +108,7 @@ class Flesh:
         return out
 
     def volume_ratio(self, nodes: Array) -> float:
-        """Smallest volume of a tetrahedron by its volume at rest; not above 0 when one is turned inside out."""
+        """Smallest volume of a tetrahedron by its volume at rest; not above 0 when one is inverted."""
         return float((volumes(nodes, self.tets.elements) / self.tets.volumes).min())
 
 
@@ -113,7 +116,7 @@ class Flesh:
 def flesh_of(plan: Plan) -> Flesh:
     """Mesh, attachment and masses for a plan.
 
-    Raises InputError where the lattice does not suit the surface, or where flesh vibrates too quickly for the time step.
+    Raises InputError where the lattice does not suit the surface, or flesh vibrates too fast for the time step.
     """
     if isinstance(plan.coarse, Tets):
         tets = fitted(plan.coarse, plan.surface)
@@ -128,8 +131,8 @@ def flesh_of(plan: Plan) -> Flesh:
     vibration = quickest(tets, mass, bone < 0, plan.young, plan.poisson)
     if haste(TIMESTEP, vibration, plan.damping) > HASTE:
         raise InputError(
-            f"{plan.model}: its flesh vibrates with {vibration:.0f} rad/s, too quickly for steps of {1000 * TIMESTEP:g} ms: "
-            "take less young or damping, or larger tetrahedra"
+            f"{plan.model}: its flesh vibrates at {vibration:.0f} rad/s, too fast for steps of {1000 * TIMESTEP:g} ms: "
+            "use a smaller young or damping, or larger tetrahedra"
         )
     place = embed(plan.surface.vertices, tets)
     place = replace(place, weights=np.maximum(place.weights, 0.0))
@@ -162,7 +165,7 @@ def _attached(plan: Plan, tets: Tets, nearest: Ints) -> Ints:
                 bone[held] = k
                 break
         else:
-            raise InputError(f"bone '{b.name}' has too few nodes around it to hold: take a finer lattice")
+            raise InputError(f"bone '{b.name}' has too few nodes around it to hold it: use a finer lattice")
         along = (tets.nodes[mine] - start) @ way / float(way @ way)
         bone[mine[along > b.hard]] = k
     return bone
@@ -171,8 +174,8 @@ def _attached(plan: Plan, tets: Tets, nearest: Ints) -> Ints:
 def _masses(plan: Plan, tets: Tets, points: Array, length: Array) -> tuple[Array, Array]:
     """Masses of nodes and bone points that give the surface's own mass, centre and inertia exactly.
 
-    Start from a quarter of each tetrahedron per corner and an even share along the bones, then change as little as needed
-    (relative to each mass) to meet the ten moments; what would fall below a tenth of its share is held there. `Plan.even`
+    Start from a quarter of each tetrahedron per corner and an even part along the bones, then change as little as needed
+    (relative to each mass) to meet the ten moments; what would fall below a tenth of its part is held there. `Plan.even`
     begins with more mass where flesh is stiff, so that no light node vibrates quickly.
     """
     volume, first, second = moments(plan.surface)
@@ -186,7 +189,7 @@ def _masses(plan: Plan, tets: Tets, points: Array, length: Array) -> tuple[Array
     rows = np.stack([np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z, y * z])
     s = second
     goal = plan.density * np.array([volume, *first, s[0, 0], s[1, 1], s[2, 2], s[0, 1], s[0, 2], s[1, 2]])
-    # rows of like size, for the sake of the solve
+    # rows of similar size condition the solve
     scale = np.abs(rows).max(axis=1)
     rows, goal = rows / scale[:, None], goal / scale
     mass, free = start.copy(), np.ones(len(start), bool)
@@ -200,6 +203,6 @@ def _masses(plan: Plan, tets: Tets, points: Array, length: Array) -> tuple[Array
             break
         mass[low], free = 0.1 * start[low], free & ~low
     if np.abs(rows @ mass - goal).max() > 1e-9 * np.abs(goal).max() or mass.min() <= 0:
-        raise InputError(f"{plan.model}: no masses give the inertia of the surface: take a finer lattice or more bone_share")
+        raise InputError(f"{plan.model}: no masses give the inertia of the surface: use a finer lattice or a larger bone_share")
     count = len(tets.nodes)
     return mass[:count], mass[count:]

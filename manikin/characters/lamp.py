@@ -25,7 +25,7 @@ RIM_POINTS, RIM_BALL = 8, 0.006
 
 @dataclass(frozen=True)
 class _Part:
-    """One body: what it hangs on and where [m], its hinges, its mass [kg] and the capsule that stands for it."""
+    """One body: its parent and where on it [m], its hinges, its mass [kg] and the capsule that it collides with."""
 
     name: str
     parent: str | None
@@ -52,13 +52,13 @@ _PARTS = (
     ),
 )  # fmt: skip
 
-# The time step [s] it is made for, and about what each joint moves [kg m^2]: servos take up an error of speed in a step or so.
+# The time step [s] it is made for, and about what each joint moves [kg m^2]: servos correct an error of speed in about a step.
 TIMESTEP = 0.001
 INERTIA = {
     "lower_yaw": 0.0035, "lower_roll": 0.02, "lower_pitch": 0.02, "upper_pitch": 0.015, "head_yaw": 0.0018, "head_pitch": 0.0018
 }  # fmt: skip
 SERVO = 0.1
-# a joint's stop acts so far [rad] before the end of its range: control keeps off it, and what comes unexpected ends there
+# a joint's stop acts so far [rad] before the end of its range: control keeps off it, and what is unexpected ends there
 STOP = {"margin": 0.02, "solreflimit": "0.003 1", "solimplimit": "0.95 0.99 0.001"}
 
 # the pose it waits in [deg]: bent, looking ahead and a little down
@@ -66,7 +66,7 @@ START = {"lower_pitch": -38.0, "upper_pitch": 84.0, "head_pitch": -32.0}
 
 
 def lamp(strength: float = 1.0, prefix: str = "", at: tuple[float, float, float] = (0, 0, 0), facing: float = 0.0) -> Character:
-    """Build the lamp. strength: scales every torque limit. at: where its foot stands [m]; facing: turn about z [rad]."""
+    """Build the lamp. strength: scales every torque limit. at: where its foot is [m]; facing: rotation about z [rad]."""
     bodies: dict[str, ET.Element] = {}
     actuators: list[ET.Element] = []
     assets: list[ET.Element] = []
@@ -121,16 +121,16 @@ def lamp(strength: float = 1.0, prefix: str = "", at: tuple[float, float, float]
 
 def _rim() -> list[tuple[float, float]]:
     radius = FOOT_RADIUS - RIM_BALL
-    turns = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
-    return [(radius * float(np.cos(t)), radius * float(np.sin(t))) for t in turns]
+    angles = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
+    return [(radius * float(np.cos(t)), radius * float(np.sin(t))) for t in angles]
 
 
 def _add_contact(body: ET.Element, part: _Part, prefix: str) -> None:
-    """What touches, and what weighs. Its friction is nothing: the larger of two counts, so what it stands on decides."""
+    """Contact geoms and mass. Their friction is zero: MuJoCo takes the larger of two, so that of the ground decides."""
     touch = {
         "contype": CHARACTERS, "conaffinity": GROUND | PROPS, "friction": [0.0, 0.005, 0.0001], "mass": 0, "group": 3,
         "solref": "0.006 1", "solimp": "0.95 0.99 0.001 0.5 2", "solmix": 100,
-        # what is this near counts as touching, and pushes only when it does touch
+        # what is this near is listed as a contact, and pushes only when it does touch
         "gap": NEAR,
     }  # fmt: skip
     if part.capsule is None:
@@ -172,7 +172,7 @@ def _surfaces() -> dict[str, list[tuple[str, Mesh]]]:
 
 
 def _across(mesh: Mesh, y: float, side: float) -> Mesh:
-    """A turned piece with its axis along +y or -y, at that distance."""
+    """A lathed piece with its axis along +y or -y, at that distance."""
     order, sign = ([1, 2, 0], np.array([1.0, 1.0, 1.0])) if side > 0 else ([0, 2, 1], np.array([1.0, -1.0, 1.0]))
     return moved(Mesh(mesh.vertices[:, order] * sign, mesh.faces, mesh.normals[:, order] * sign), [0.0, side * y, 0.0])
 

@@ -105,15 +105,15 @@ def _warped(nodes: Array, elements: Ints, depth: _Depth, points: Array) -> tuple
     crossing = edges[(signed[edges[:, 0]] < 0) != (signed[edges[:, 1]] < 0)]
     inner = np.where(signed[crossing[:, 0]] < 0, crossing[:, 0], crossing[:, 1])
     outer = crossing.sum(axis=1) - inner
-    share = _crossing(nodes[inner], nodes[outer], depth)
-    moving = np.where(share < 0.5, inner, outer)
-    target = nodes[inner] + share[:, None] * (nodes[outer] - nodes[inner])
-    way = np.linalg.norm(target - nodes[moving], axis=1)
-    # each node goes the mean of its shortest ways, so that mirrored nodes move alike
-    order = np.lexsort((way, moving))
+    part = _crossing(nodes[inner], nodes[outer], depth)
+    moving = np.where(part < 0.5, inner, outer)
+    target = nodes[inner] + part[:, None] * (nodes[outer] - nodes[inner])
+    length = np.linalg.norm(target - nodes[moving], axis=1)
+    # each node moves by the mean of its shortest displacements, so that mirrored nodes move alike
+    order = np.lexsort((length, moving))
     shortest = np.full(len(nodes), np.inf)
-    np.minimum.at(shortest, moving, way)
-    chosen = order[way[order] <= shortest[moving[order]] + 1e-9]
+    np.minimum.at(shortest, moving, length)
+    chosen = order[length[order] <= shortest[moving[order]] + 1e-9]
     total, count = np.zeros_like(nodes), np.zeros(len(nodes))
     np.add.at(total, moving[chosen], target[chosen])
     np.add.at(count, moving[chosen], 1.0)
@@ -134,7 +134,7 @@ def _warped(nodes: Array, elements: Ints, depth: _Depth, points: Array) -> tuple
 def _covering(nodes: Array, elements: Ints, kept: NDArray[np.bool_], points: Array) -> NDArray[np.bool_]:
     """Add the tetrahedra that hold points far outside of those kept: tips too thin to have a node inside."""
     if not kept.any():
-        raise InputError("no node of the lattice lies inside the surface: take a finer one")
+        raise InputError("no node of the lattice lies inside the surface: use a finer one")
     sound = np.flatnonzero(Tets(nodes, elements).shape_quality() > 0.1)
     far = embed(points, Tets(nodes, elements[kept])).weights.min(axis=1) < -FAR
     if far.any():
@@ -145,7 +145,7 @@ def _covering(nodes: Array, elements: Ints, kept: NDArray[np.bool_], points: Arr
 
 
 def _crossing(inside: Array, outside: Array, depth: _Depth) -> Array:
-    """Share of the way from inside to outside at which the surface lies, by bisection."""
+    """Where between inside (0) and outside (1) the surface lies, by bisection."""
     low, high = np.zeros(len(inside)), np.ones(len(inside))
     for _ in range(10):
         middle = 0.5 * (low + high)
@@ -156,13 +156,13 @@ def _crossing(inside: Array, outside: Array, depth: _Depth) -> Array:
 
 
 def _evened(nodes: Array, elements: Ints, depth: _Depth, rounds: int = 12) -> Array:
-    """Each node half-way to the mean of its neighbours, those on the surface along it, as long as no tetrahedron suffers."""
+    """Each node half-length to the mean of its neighbours, those on the surface along it, where no tetrahedron gets worse."""
     tets = Tets(nodes, elements)
     rim = np.unique(tets.boundary())
     pairs = elements[:, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]].reshape(-1, 2)
     pairs = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
     on_rim = np.isin(np.arange(len(nodes)), rim)
-    # a node of the surface listens to its neighbours there
+    # a node of the surface follows its neighbours on the surface
     pairs = pairs[~on_rim[pairs[:, 0]] | on_rim[pairs[:, 1]]]
     count = np.bincount(pairs[:, 0], minlength=len(nodes))
     for _ in range(rounds):

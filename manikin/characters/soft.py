@@ -24,7 +24,7 @@ _CLOSED = {"solref": "0.005 1", "solimp": "0.9999 0.9999 0.001 0.5 2"}
 def soft(
     plan: Plan, strength: float = 1.0, prefix: str = "", at: tuple[float, float, float] = (0, 0, 0), facing: float = 0.0
 ) -> Character:
-    """Build a soft character. strength: scales every torque limit. at, facing: where it starts [m], turned about z [rad]."""
+    """Build a soft character. strength: scales every torque limit. at, facing: where it starts [m], rotated about z [rad]."""
     flesh = flesh_of(plan)
     bodies, joints = _bones(plan, flesh, prefix, plan.details)
     root = bodies[plan.bones[0].name]
@@ -83,7 +83,7 @@ def soft(
 
 
 def _cut_joint(plan: Plan, prefix: str, joints: list[str]) -> ET.Element:
-    """The joint at which a planar loop is cut bends by as much as all others together, the other way, and has their range."""
+    """The joint at which a planar loop is cut: it bends as much as all others together, oppositely, in their range."""
     hinge = next(h for b in plan.bones for h in b.hinges)
     out = element(
         "fixed", name=f"{prefix}{plan.bones[0].name}_{hinge.motion}", limited=True, range=np.deg2rad([hinge.low, hinge.high])
@@ -117,9 +117,9 @@ def _bones(
             bodies[bone.parent].append(body)
         for hinge in bone.hinges:
             name, axis = f"{prefix}{bone.name}_{hinge.motion}", np.array(hinge.axis, float)
-            moved = _about(inertia, plan, k, axis)
+            moved, wider = _about(inertia, plan, k, axis), float(np.rad2deg(plan.wider))
             child(
-                body, "joint", name=name, type="hinge", axis=axis, range=np.deg2rad([hinge.low, hinge.high]),
+                body, "joint", name=name, type="hinge", axis=axis, range=np.deg2rad([hinge.low - wider, hinge.high + wider]),
                 armature=plan.motor * moved, damping=0.2 * moved, margin=plan.stop, **_STOP,
             )  # fmt: skip
             joints[name] = (k, axis, hinge.torque)
@@ -174,7 +174,7 @@ def _moved_inertia(plan: Plan, flesh: Flesh) -> tuple[Array, Array, NDArray[np.i
 
 
 def _about(inertia: tuple[Array, Array, NDArray[np.int64]], plan: Plan, bone: int, axis: Array) -> float:
-    """What a joint turns [kg m^2]: the reduced inertia of the two halves of the character on its sides.
+    """The inertia at a joint [kg m^2]: the reduced inertia of the two halves of the character on its sides.
 
     A closed loop has no end, wherever it is cut: its joints are all alike, and get the mean.
     """
@@ -213,7 +213,7 @@ def _flesh(
             continue
         owners.append(f"{prefix}node_{k}")
         body = element("body", name=owners[-1], pos=placed[k])
-        # a point: its turning inertia is only there because it must not be zero
+        # a point: it has rotational inertia only because MuJoCo requires some
         child(body, "inertial", pos=[0, 0, 0], mass=flesh.mass[k], diaginertia=[1e-12, 1e-12, 1e-12])
         for axis in np.eye(3, dtype=int).tolist():
             child(body, "joint", type="slide", axis=axis)
@@ -223,7 +223,7 @@ def _flesh(
         element=tets.elements.ravel(),
     )  # fmt: skip
     child(flex, "elasticity", young=plan.young, poisson=plan.poisson, damping=plan.damping)
-    # its friction is nothing: the larger of two counts, so what it lies on decides
+    # its friction is zero: MuJoCo takes the larger of two, so that of the ground decides
     child(
         flex, "contact", selfcollide="none", condim=3, friction=[0.0, 0.005, 0.0001],
         contype=CHARACTERS, conaffinity=GROUND | PROPS, margin=plan.margin, gap=NEAR, **_TOUCH,
@@ -234,7 +234,7 @@ def _flesh(
 def _skins(plan: Plan, flesh: Flesh, prefix: str, owners: list[str], placed: Array, turn: Array, at: Array) -> list[ET.Element]:
     """The fine surface by material, each vertex with the weights of its four nodes.
 
-    A skin's bones turn, nodes do not: MuJoCo's own viewer draws it roughly, and `export.soft` draws it as it is.
+    A skin expects bones that rotate, and nodes do not: MuJoCo's own viewer draws it roughly, `export.soft` exactly.
     """
     paint = np.zeros(len(plan.surface.faces), np.int64) if plan.paint is None else plan.paint
     starts = {prefix + b.name: rotate(turn, np.array(b.start)) + at for b in plan.bones}

@@ -1,4 +1,4 @@
-"""The starfish: five soft arms around a middle, free to jump and turn (Kim & Pollard 2011, Figures 4 and 5)."""
+"""The starfish: five soft arms around a middle, free to jump and rotate (Kim & Pollard 2011, Figures 4 and 5)."""
 
 from functools import lru_cache
 
@@ -18,8 +18,9 @@ ARMS = 5
 REACH, NOTCH = 0.30, 0.118  # [m] from the middle to a tip, and to the notch between two arms
 TIP = 0.040  # [m] how round the tips are
 TOP, BELLY = 0.046, 0.038  # [m] above and below the rim
-# [rad] how long before the end of its range a joint is stopped: a tip that loses the ground is thrown at it with 20 rad/s
-STOP = 0.04
+# [rad] where a joint's stop begins before the end of its range, and by how much the range was widened for it: a tip that
+# loses the ground is flung at the stop with 20 rad/s
+STOP, WIDER = 0.04, 0.02
 
 
 @lru_cache(maxsize=1)
@@ -32,23 +33,17 @@ def starfish_plan() -> Plan:
         # a positive angle lifts the far end
         lift = tuple(float(v) for v in np.cross(out, Z))
         axis = (lift[0], lift[1], lift[2])
-        hinges = (_hinge("lift", axis, 28, 20), _hinge("swing", Z, 15, 12))
+        hinges = (Hinge("lift", axis, -28, 28, 20), Hinge("swing", Z, -15, 15, 12))
         bones.append(Bone(f"arm_{k}", "center", root, knee, hinges, hold=0.9))
-        bones.append(Bone(f"tip_{k}", f"arm_{k}", knee, tip, (_hinge("lift", axis, 32, 12),), hold=0.65, hard=0.9))
+        bones.append(Bone(f"tip_{k}", f"arm_{k}", knee, tip, (Hinge("lift", axis, -32, 32, 12),), hold=0.65, hard=0.9))
     eyes = [("center", "dark", ball([0.052, side * 0.021, BELLY + TOP - 0.006], 0.0085)) for side in (1.0, -1.0)]
     return Plan(
         "starfish", tuple(bones), _surface(), _coarse(), "free", ("coral", "white"), density=700.0, poisson=0.1,
-        damping=0.0008, even=0.5, margin=-0.001, motor=0.1, core=0.022, stop=STOP,
+        damping=0.0008, even=0.5, margin=-0.001, motor=0.1, core=0.022, stop=STOP, wider=WIDER,
         details=tuple(eyes), paint=_underside(),
         sites=tuple((f"end_{k}", f"tip_{k}", _at(np.array([np.cos(a), np.sin(a), 0.0]), REACH - 0.01))
                     for k, a in enumerate(2 * np.pi * np.arange(ARMS) / ARMS)),
     )  # fmt: skip
-
-
-def _hinge(motion: str, axis: tuple[float, float, float], bend: float, torque: float) -> Hinge:
-    """Bends by nearly as much [deg] either way: its stop acts from 0.02 rad before that on."""
-    end = bend + float(np.rad2deg(STOP - 0.02))
-    return Hinge(motion, axis, -end, end, torque)
 
 
 def _at(out: np.ndarray, distance: float) -> tuple[float, float, float]:
@@ -60,7 +55,7 @@ def _coarse() -> Tets:
     """Five limbs of three cells on a prism with five flanks. Neighbours share the corners between them.
 
     The notches above and below, between the sides of two cells, stay open: what fills them would be flat, and flat tetrahedra
-    are stiff and soon turned inside out.
+    are stiff and soon inverted.
     """
     sweep, up = Sweep(), np.array([0.0, 0.0, 1.0])
     low, high = 0.65 * BELLY, BELLY + 0.35 * TOP
@@ -119,8 +114,7 @@ def _surface() -> Mesh:
     turn = 2 * np.pi * np.arange(_AROUND) / _AROUND
     rim = _outline(turn)
     slope = np.linspace(-np.pi / 2, np.pi / 2, _RINGS + 2)[1:-1]
-    share = np.cos(slope)[:, None] ** 0.8
-    distance = share * rim
+    distance = np.cos(slope)[:, None] ** 0.8 * rim
     thin = 1.0 - 0.3 * distance / REACH
     height = BELLY + np.where(slope > 0, TOP, BELLY)[:, None] * np.sin(slope)[:, None] * thin
     rings = np.stack([distance * np.cos(turn), distance * np.sin(turn), height], axis=2)
@@ -138,5 +132,5 @@ def _underside() -> np.ndarray:
 def starfish(
     strength: float = 1.0, prefix: str = "", at: tuple[float, float, float] = (0, 0, 0), facing: float = 0.0
 ) -> Character:  # fmt: skip
-    """Build the starfish. strength: scales every torque limit. at: where its middle lies [m]; facing: turn about z [rad]."""
+    """Build the starfish. strength: scales every torque limit. at: where its middle is [m]; facing: rotation about z [rad]."""
     return soft(starfish_plan(), strength, prefix, at, facing)

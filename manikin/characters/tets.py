@@ -31,7 +31,7 @@ class Tets:
         return faces[first[count == 1]]
 
     def shape_quality(self) -> Array:
-        """1 for a regular tetrahedron, 0 for a flat one: volume by the cube of the mean edge (m,)."""
+        """1 for a regular tetrahedron, 0 for a flat one (m,): volume over the cube of the mean edge."""
         corners = self.nodes[self.elements]
         edges = [corners[:, a] - corners[:, b] for a, b in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))]
         length = np.sqrt(np.mean([(e**2).sum(axis=1) for e in edges], axis=0))

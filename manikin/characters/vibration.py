@@ -1,4 +1,4 @@
-"""How quickly flesh vibrates: a time step of explicit integration must follow its quickest vibration, or the flesh bursts."""
+"""How fast flesh vibrates: explicit integration must resolve its fastest vibration, or it is unstable."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ def stiffness(tets: Tets, young: float, poisson: float) -> Array:
 
 
 def quickest(tets: Tets, mass: Array, free: NDArray[np.bool_], young: float, poisson: float) -> float:
-    """The quickest vibration [rad/s] of the free nodes while all others rest. mass (n,) [kg]."""
+    """The highest natural frequency [rad/s] of the free nodes while all others are fixed. mass (n,) [kg]."""
     chosen = np.flatnonzero(np.repeat(free, 3))
     if not len(chosen):
         return 0.0
@@ -38,7 +38,7 @@ def quickest(tets: Tets, mass: Array, free: NDArray[np.bool_], young: float, poi
 
 
 def haste(step: float, vibration: float, damping: float) -> float:
-    """How near a time step [s] is to being too long for a vibration [rad/s] with damping [s]: at 1 it bursts.
+    """How near a time step [s] is to the stability bound for a vibration [rad/s] with damping [s]: unstable from 1 on.
 
     Symplectic Euler with the damping taken from the last step is stable while h^2 w^2 + 2 h damping w^2 < 4.
     """

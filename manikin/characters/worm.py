@@ -25,13 +25,13 @@ def worm_plan() -> Plan:
     middle = BONES // 2
     # the root is the middle bone; both halves hang on it, each bone from its end nearer to the middle
     bones = [Bone("middle", None, (ends[middle], 0.0, RADIUS), (ends[middle + 1], 0.0, RADIUS))]
-    for side, way in (("front", 1), ("back", -1)):
+    for side, sign in (("front", 1), ("back", -1)):
         # a positive angle lifts the far end
-        bend = Hinge("bend", (0.0, -1.0 * way, 0.0), -40, 40, 4)
+        bend = Hinge("bend", (0.0, -1.0 * sign, 0.0), -40, 40, 4)
         for k in range(1, middle + 1):
-            near = middle + k if way > 0 else middle - k + 1
+            near = middle + k if sign > 0 else middle - k + 1
             parent = f"{side}_{k - 1}" if k > 1 else "middle"
-            place, end = (ends[near], 0.0, RADIUS), (ends[near + way], 0.0, RADIUS)
+            place, end = (ends[near], 0.0, RADIUS), (ends[near + sign], 0.0, RADIUS)
             bones.append(Bone(f"{side}_{k}", parent, place, end, (bend,), hard=1.0 if k == middle else np.inf))
     eyes = []
     for y in (1.0, -1.0):
@@ -65,5 +65,5 @@ def _surface() -> Mesh:
 
 
 def worm(strength: float = 1.0, prefix: str = "", at: tuple[float, float, float] = (0, 0, 0), facing: float = 0.0) -> Character:
-    """Build the worm. strength: scales every torque limit. at: where its middle lies [m]; facing: turn about z [rad]."""
+    """Build the worm. strength: scales every torque limit. at: where its middle is [m]; facing: rotation about z [rad]."""
     return soft(worm_plan(), strength, prefix, at, facing)

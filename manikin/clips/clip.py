@@ -50,10 +50,10 @@ class Clip:
         return out
 
 
-def save_clip(clip: Clip, path: Path) -> None:
+def save_clip(clip: Clip, path: Path | str) -> None:
     """Write a clip as .npz without pickles."""
     save_npz(
-        path,
+        Path(path),
         {
             "fps": clip.fps,
             "joints": np.array(clip.joints),
@@ -70,9 +70,9 @@ def library() -> list[str]:
     return sorted(f.name.removesuffix(".npz") for f in folder.iterdir() if f.name.endswith(".npz"))
 
 
-def load_clip(name: str) -> Clip:
+def load_clip(name: str | Path) -> Clip:
     """A shipped clip by name, or a clip file (.npz)."""
-    path = Path(name)
+    path, name = Path(name), str(name)
     if kind_of(path) in (".bvh", ".amc"):
         raise ClipError(f"{path}: a motion file belongs to another body; retarget it (manikin.motion.retarget.read_clip)")
     if path.suffix == ".npz" or path.exists():

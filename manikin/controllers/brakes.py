@@ -11,23 +11,23 @@ Array = NDArray[np.float64]
 BETA = 2e-3
 # a joint that would meet its limit within this time [s] is braked, however far it is: the Delta of Eq. 9 grows with speed
 AHEAD = 0.06
-# a braking acceleration [rad/s^2] that can always be had
+# a braking acceleration [rad/s^2] that is always available
 BRAKE = 60.0
 # a joint beyond its limit is led back in about this time [s], and no update takes one to where its limit is nearer in time
 RETURN = 0.02
 # the least Delta [rad]
 MARGIN = 0.1
-# joints are not driven faster [rad/s]: in the air a hand that asks for what cannot be had would whirl them about, and limits
-# that many quick joints near at once contradict each other
+# joints are not driven faster [rad/s]: in the air an unreachable goal would whirl them about, and limits that many fast
+# joints approach at once contradict each other
 FASTEST = 45.0
 # when limits contradict each other, torque limits give way so many times less than joint limits
 TORQUE_STIFF = 100.0
-# flesh that is squeezed below the first of these shares of its volume slackens the joints around it, fully at the second
+# flesh squeezed below the first of these parts of its volume slackens the joints around it, fully at the second
 SORE, HURT = 0.35, 0.15
-# how strongly: a critically damped return [1/s] to where flesh is at ease, at most `CALM / dt`; and how far [rad/s^2] from it
-# joints may be told otherwise when flesh is halfway between
+# how strongly: a critically damped return [1/s] to where flesh is at rest, at most `CALM / dt`; and how far [rad/s^2] commands
+# may depart from it when flesh is halfway between
 EASE, CALM, OTHERWISE = 50.0, 0.25, 300.0
-# when limits contradict each other, sore flesh gives way first, and so far
+# when limits contradict each other, the rows of squeezed flesh give way first, by so much
 FLESH_STIFF = 1e-3
 
 
@@ -43,10 +43,10 @@ def brake(gap: float, v: float, dt: float) -> float:
         return (left / RETURN - v) / dt
     if v > 0 and gap < max(MARGIN, AHEAD * v):
         # the time in which Eq. 9 stops it, in whole updates: one that stops within an update passes its limit or is thrown back
-        # by what is left of the update, and at the limit itself Eq. 9 asks for v^2 / beta
+        # in the rest of the update, and at the limit itself Eq. 9 requires v^2 / beta
         updates = np.floor((2 * max(gap - BETA, 0.0) + BETA) / max(v * dt, 1e-12))
         return -v / (dt * max(updates, 1.0))
-    # the speed that it may have after the update: one that can be braked from there on, or that leaves time enough
+    # the speed that it may have after the update: one that can be braked from there on, or that leaves enough time
     inside = max(left - BETA, 0.0)
     slow = 0.5 * (np.sqrt((BRAKE * dt) ** 2 + 8 * BRAKE * inside) - BRAKE * dt)
     # not driven beyond the top speed; what was thrown faster than that is not braked for it
@@ -58,9 +58,8 @@ def parabola(q: Array, v: Array, low: Array, high: Array, dt: float) -> tuple[Ar
     """Eq. 9: the least and the greatest acceleration of joints, infinite where there is no limit.
 
     Departures: the parabola's top lies half of beta inside the limit; braking begins where the limit is near in time, and
-    takes whole updates; no update asks for more than it takes to stop a joint and lead it back; and a joint that is not
-    braked, wherever it is, must not come with the coming update to where it could no longer be braked, nor be driven faster
-    than FASTEST.
+    takes whole updates; no update requires more than stops a joint and leads it back; and a joint that is not braked, wherever
+    it is, must not be taken by the coming update to where it could no longer be braked, nor be driven faster than FASTEST.
     """
     least, most = np.empty(q.shape[0]), np.empty(q.shape[0])
     for j in range(q.shape[0]):
@@ -76,8 +75,8 @@ def limit_rows(
     """All limits as rows C u with their bounds and their stiffness: joints (Eq. 9), torques (Eq. 10), and joints in squeezed
     flesh.
 
-    Torque rows are scaled, so that all rows are of like size. squeezed (n,): the least volume around each joint by its volume
-    at rest. The document does not say what keeps its flesh whole; without the last rows quick drags turn it inside out.
+    Torque rows are scaled, so that all rows are of similar size. squeezed (n,): the least volume around each joint relative to
+    its volume at rest. The document does not say what keeps its flesh whole; without the last rows fast drags invert it.
     """
     n = q.shape[0]
     least, most = parabola(q, v, low, high, dt)

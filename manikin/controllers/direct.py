@@ -25,9 +25,9 @@ Formulation = Literal["acceleration", "velocity", "torque"]
 
 # a bound that gives way by more than this has been contradicted [rad/s^2, or its like]
 MOVED = 1e-3
-# with the least torque, joints that nothing else asks for slow down within this time [s]
+# with the least torque, joints that no task needs slow down within this time [s]
 REST = 0.05
-# a bone bears weight while the ground gives it at least this share of the character's
+# a bone bears weight while the ground carries at least this part of the character's on it
 BEARS = 0.2
 
 
@@ -46,13 +46,13 @@ class Decision(NamedTuple):
 class Direct:
     """skeletons: the characters. All settings may be changed while it runs.
 
-    formulation: what is kept small among equal solutions: acceleration (moves on), velocity (comes to rest, Eq. 15), torque
-    (and what moves for nothing).
+    formulation: what is kept small among equal solutions: acceleration (keeps moving), velocity (stops, Eq. 15), torque (and
+    the speed of joints that no task needs).
     damping: how much it counts against the tasks; the square root of the document's alpha (Eq. 12).
-    contact_joints: whether a bone that stands is tied to the ground while control is computed (section 5.4).
+    contact_joints: whether a bone that rests on the ground is tied to it while control is computed (section 5.4).
     unilateral: while a bone bears weight the pressure under it stays inside the hull of its contact points, so that it does not
-    tip over its edge. Where limits of the joints leave no way to do so, it tips.
-    compliant: pushes from outside come unexpected, so that joints give way; otherwise control knows of them (section 6).
+    tip over its edge. Where joint limits make that impossible, it tips.
+    compliant: pushes from outside are unexpected, so that joints give way; otherwise control knows of them (section 6).
     """
 
     skeletons: tuple[Skeleton, ...]
@@ -61,11 +61,13 @@ class Direct:
     contact_joints: bool = True
     compliant: bool = True
     unilateral: bool = True
+    # whether joints that no task needs are also slowed down; None: only in the torque formulation
+    slowing: bool | None = None
     contradictions: int = 0  # updates in which limits contradicted each other
     last: list[Decision] = field(default_factory=list, repr=False)  # what was decided for each character
 
     def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control:
-        """Servo targets for the coming step; until the next update they go on with the same acceleration."""
+        """Servo targets for the coming step; until the next update they continue with the same acceleration."""
         ctrl, ramp = np.zeros(world.model.nu), np.zeros(world.model.nu)
         active = [t for t in tasks if t.active]
         self.last = self.decide(world, active, dt)
@@ -106,16 +108,18 @@ class Direct:
 
     def _prefer(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> tuple[Array, Array]:
         """R, r: what should be small is R u + r."""
-        n = len(skeleton.active)
+        n, speed = len(skeleton.active), world.data.qvel[skeleton.active]
         if self.formulation == "acceleration":
-            return self.damping * identity(n), np.zeros(n)
-        if self.formulation == "velocity":
+            R, r = identity(n), np.zeros(n)
+        elif self.formulation == "velocity":
             # Eq. 15 with its sign set right: the velocity after the coming update is qvel + dt u
-            return self.damping * identity(n), world.data.qvel[skeleton.active] * (self.damping / dt)
-        # torque alone lets light joints whip about, and in the end costs more (Hollerbach & Suh 1987): they also come to rest
-        scale = max(float(np.trace(answer.D)) / n, 1e-9)
-        speed = world.data.qvel[skeleton.active]
-        R, r = np.concatenate([answer.D / scale, np.eye(n)]), np.concatenate([answer.torque0 / scale, speed / REST])
+            R, r = identity(n), speed / dt
+        else:
+            scale = max(float(np.trace(answer.D)) / n, 1e-9)
+            R, r = answer.D / scale, answer.torque0 / scale
+        # torque alone lets light joints whip about, and costs more over a motion (Hollerbach & Suh 1987): they also slow down
+        if self.slowing if self.slowing is not None else self.formulation == "torque":
+            R, r = np.concatenate([R, np.eye(n)]), np.concatenate([r, speed / REST])
         return self.damping * R, self.damping * r
 
     def _bounds(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> Bounds:
@@ -149,8 +153,8 @@ def _drive(
     acceleration: Array, torque: Array, qvel: Array, active: NDArray[np.int64], actuators: NDArray[np.int64], servo: Array,
     timestep: float, ctrl: Array, ramp: Array,
 ) -> None:  # fmt: skip
-    """What the actuators are told: motors their torque; servos the speed after the coming step, and what their gain makes of
-    the torque, and by how much that goes on in each step."""
+    """Inputs of the actuators: of motors the torque; of servos the speed after the coming step and the torque over their gain,
+    and by how much that changes in each further step."""
     for j in range(active.shape[0]):
         a = actuators[j]
         if servo[j] > 0:
@@ -174,7 +178,7 @@ def _levels(tasks: Sequence[Task], places: tuple[slice, ...], A: Array, b: Array
 
 @kernel
 def _outcome(u: Array, D: Array, torque0: Array, P: Array, press0: Array, weight: float) -> tuple[Array, bool]:
-    """The torques (n,), and whether a bone that bears weight would turn over an edge of what it stands on."""
+    """The torques (n,), and whether a bone that bears weight would tip over an edge of its support."""
     torque = np.dot(D, u) + torque0
     if P.shape[0] == 0:
         return torque, False
@@ -183,7 +187,7 @@ def _outcome(u: Array, D: Array, torque0: Array, P: Array, press0: Array, weight
 
 
 def _pressed(bounds: Bounds, answer: Answer, weight: float) -> Bounds:
-    """The pressure stays inside the hull of the contact points, and the bone goes on to bear."""
+    """The pressure stays inside the hull of the contact points, and the bone keeps bearing weight."""
     low = -answer.press0
     low[0] += BEARS * weight
     scale = np.maximum(np.linalg.norm(answer.P, axis=1), 1e-9)
@@ -194,7 +198,7 @@ def _pressed(bounds: Bounds, answer: Answer, weight: float) -> Bounds:
 
 
 def _felt(world: World) -> Array:
-    """Generalised forces (nv,) of what pushes from outside."""
+    """Generalised forces (nv,) of pushes from outside."""
     out = np.zeros(world.model.nv)
     dynamics = world.dynamics()
     for body in np.flatnonzero(world.data.xfrc_applied.any(axis=1)):

@@ -1,6 +1,6 @@
-"""Frames of a film, in order. Long films are drawn by several processes: software draws a frame in a tenth of a second.
+"""Frames of a film, in order. Long films are drawn by several processes: drawing a frame in software takes a tenth of a second.
 
-Run as a program it draws every n-th frame of a recording and writes them, as raw pixels, to where its output goes.
+Run as a program, it draws every n-th frame of a recording and writes raw pixels to its standard output.
 """
 
 import contextlib
@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,11 +19,11 @@ from manikin.export.render import Image, Painter, view_of
 from manikin.machine import cores
 from manikin.recording import Recording, load_recording
 
-# a camera that goes along smooths its way over this long [s]
+# the path of a camera that follows is smoothed over this long [s]
 CALM = 0.4
-# shorter films are drawn before other processes have started
+# films of fewer frames are drawn before other processes would have started
 ALONE = 60
-# more processes than this have to wait for whoever collects
+# more processes than this would wait for the one that collects
 MOST = 4
 
 
@@ -41,16 +41,16 @@ class Film:
         return [int(f) for f in np.abs(recording.time[None] - times[:, None]).argmin(axis=1)]
 
 
-def frames(recording: Recording, film: Film) -> Iterator[Image]:
-    """All frames of a film, each (height, width, 3)."""
+def frames(recording: Recording, film: Film) -> Generator[Image]:
+    """All frames of a film, each (height, width, 3). Close the generator to end what draws."""
     count = min(cores(), MOST)
     if count < 2 or len(film.moments(recording)) < ALONE:
         return draw(recording, film)
     return _draw_together(recording, film, count)
 
 
-def draw(recording: Recording, film: Film, first: int = 0, stride: int = 1) -> Iterator[Image]:
-    """Every `stride`-th frame from `first` on. The camera's way is that of the whole film."""
+def draw(recording: Recording, film: Film, first: int = 0, stride: int = 1) -> Generator[Image]:
+    """Every `stride`-th frame from `first` on. The camera follows the path that it takes in the whole film."""
     shown = film.moments(recording)
     with Painter(recording, film.width, film.height) as painter:
         views = painter.follow(shown, view_of(recording), CALM * film.fps)
@@ -58,44 +58,45 @@ def draw(recording: Recording, film: Film, first: int = 0, stride: int = 1) -> I
             yield painter.draw(frame, view)
 
 
-def _draw_together(recording: Recording, film: Film, count: int) -> Iterator[Image]:
-    """Processes draw in turn; none can get further ahead than the frame that it waits to hand over."""
+def _draw_together(recording: Recording, film: Film, count: int) -> Generator[Image]:
+    """Several processes draw every n-th frame each; none gets further ahead than the one frame that it waits to hand over."""
     size = (film.height, film.width, 3)
-    # a drawing library that starts threads of its own would only get in the way of the other processes
-    surroundings = os.environ | {"LP_NUM_THREADS": "1"}
+    # threads that the drawing library starts by itself would compete with the other processes
+    environment = os.environ | {"LP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory(prefix="manikin-film-") as folder, contextlib.ExitStack() as stack:
         path = Path(folder) / "recording.npz"
         recording.save(path)
-        artists, complaints = [], []
+        drawers, complaints = [], []
         for k in range(count):
             complaints.append(stack.enter_context(open(Path(folder) / f"{k}.txt", "w+", errors="replace")))
             words = [str(path), str(film.fps), str(film.width), str(film.height), str(k), str(count)]
-            artist = subprocess.Popen(
+            drawer = subprocess.Popen(
                 [sys.executable, "-m", "manikin.export.film", *words],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints[k], env=surroundings,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints[k], env=environment,
+                start_new_session=True,  # Ctrl-C reaches only the process that collects, which ends the others
             )  # fmt: skip
-            stack.callback(_end, artist)
-            artists.append(artist)
+            stack.callback(_end, drawer)
+            drawers.append(drawer)
         for k in range(len(film.moments(recording))):
-            artist = artists[k % count]
-            assert artist.stdout is not None
-            pixels = artist.stdout.read(int(np.prod(size)))
+            drawer = drawers[k % count]
+            assert drawer.stdout is not None
+            pixels = drawer.stdout.read(int(np.prod(size)))
             if len(pixels) < np.prod(size):
                 complaints[k % count].seek(0)
-                said = complaints[k % count].read().strip().splitlines() or [f"it ended with {artist.wait()}"]
+                said = complaints[k % count].read().strip().splitlines() or [f"its process ended with {drawer.wait()}"]
                 raise OutputError(f"a frame of the film could not be drawn: {said[-1]}")
             yield np.frombuffer(pixels, np.uint8).reshape(size)
 
 
-def _end(artist: "subprocess.Popen[bytes]") -> None:
-    artist.terminate()
-    if artist.stdout is not None:
-        artist.stdout.close()
-    artist.wait()
+def _end(drawer: "subprocess.Popen[bytes]") -> None:
+    drawer.terminate()
+    if drawer.stdout is not None:
+        drawer.stdout.close()
+    drawer.wait()
 
 
 def main(path: str, fps: str, width: str, height: str, first: str, stride: str) -> None:
-    # whoever collects is gone when nobody reads any more
+    # a broken pipe: the process that collects has ended
     with contextlib.suppress(BrokenPipeError):
         for picture in draw(load_recording(path), Film(float(fps), int(width), int(height)), int(first), int(stride)):
             sys.stdout.buffer.write(picture.tobytes())

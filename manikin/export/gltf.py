@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from manikin import palette
 from manikin.export.shapes import Colour, Surface, body_surfaces, material_name
 from manikin.export.soft import SoftSurface
-from manikin.export.track import Pose, body_track
+from manikin.export.track import Pose, body_track, frame_numbers
 from manikin.files import whole_file
 from manikin.recording import Recording
 from manikin.spatial import quat_to_matrix
@@ -106,7 +106,8 @@ class _Builder:
     def _animate(self, node: int, what: str, values: Array) -> None:
         animation = self.gltf.animations[0]
         if self.times is None:
-            self.times = self._accessor(self.recording.time.astype("<f4"), gl.SCALAR, gl.FLOAT, bounds=True)
+            seconds = frame_numbers(self.recording) / float(self.recording.meta["fps"])
+            self.times = self._accessor(seconds.astype("<f4"), gl.SCALAR, gl.FLOAT, bounds=True)
         output = self._accessor(values.astype("<f4"), gl.VEC4 if what == "rotation" else gl.VEC3, gl.FLOAT)
         animation.samplers.append(gl.AnimationSampler(input=self.times, output=output, interpolation="LINEAR"))
         target = gl.AnimationChannelTarget(node=node, path=what)

@@ -7,6 +7,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin import renderer
 from manikin.errors import OutputError
 from manikin.export.framing import DRAWN, Array, View, keep_in_view, outline
 from manikin.export.soft import draw_soft, soft_surfaces
@@ -22,14 +23,12 @@ LAMPS = 6.0
 def check_drawing() -> None:
     """Raise OutputError, with what to do, when no picture can be drawn on this machine."""
     try:
-        # a context alone says little: a window system that is not there fails only when something is drawn
-        renderer = mujoco.Renderer(mujoco.MjModel.from_xml_string("<mujoco/>"), 8, 8)
+        # a context alone proves little: a missing window system fails only when something is drawn
+        probe = mujoco.Renderer(mujoco.MjModel.from_xml_string("<mujoco/>"), 8, 8)
     except Exception as error:
-        raise OutputError(
-            "no picture can be drawn here: no EGL or OSMesa library was found; on Debian install libegl1 and"
-            f" libgl1-mesa-dri, or leave out .png and .mp4 ({type(error).__name__})"
-        ) from error
-    renderer.close()
+        why = renderer.trouble or f"on Debian install libegl1 and libgl1-mesa-dri ({type(error).__name__}: {error})"
+        raise OutputError(f"no picture can be drawn here: {why}; or leave out .png and .mp4") from error
+    probe.close()
 
 
 class Painter:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from manikin.errors import OutputError, did_you_mean
+from manikin.errors import OutputError, did_you_mean_kind
 from manikin.export.report import Report, make_report, save_csv, save_json
 from manikin.files import check_writable
 from manikin.recording import Recording
@@ -24,7 +24,7 @@ class Take(NamedTuple):
 def check_output(path: Path) -> None:
     """Refuse early what could not be saved later."""
     if path.suffix.lower() not in EXTENSIONS:
-        raise OutputError(f"{path}: unknown kind of file '{path.suffix}'{did_you_mean(path.suffix, EXTENSIONS)}")
+        raise OutputError(f"{path}: unknown kind of file '{path.suffix}'{did_you_mean_kind(path.suffix, EXTENSIONS)}")
     check_writable(path)
     if path.suffix.lower() in USD:
         try:
@@ -65,3 +65,21 @@ def save(take: Take | Recording, path: str | Path, progress: Callable[[float], N
             save_png(recording, path)
         else:
             save_mp4(recording, path, progress)
+
+
+# text of this size [bytes] takes long to read, and its binary form is about a third of it
+BIG_TEXT = 20e6
+
+
+def remark(recording: Recording, path: Path) -> str:
+    """What a user should know of a file that was just written; "" for nothing."""
+    kind, fps = path.suffix.lower(), float(recording.meta["fps"])
+    last = max(1, round(float(recording.time[-1]) * fps))
+    if kind == ".glb":
+        # glTF keys are in seconds: Blender turns them into frames at the rate of the open scene
+        return f"in Blender set {fps:g} fps before importing, then frames 0 to {last}"
+    if kind in USD:
+        size = path.stat().st_size
+        text = f"{size / 1e6:.0f} MB of text, {path.stem}.usdc is a third of it; " if kind == ".usda" and size > BIG_TEXT else ""
+        return f"{text}in Blender set {fps:g} fps"
+    return ""

@@ -91,6 +91,16 @@ class Track:
         }
 
 
+def frame_numbers(recording: Recording) -> Array:
+    """When each frame is shown, in frames: frame k at k, although its moment is that of the nearest physics step.
+
+    Programs put keys on whole frames. A last moment that lies between two frames stays there.
+    """
+    fps, half_step = float(recording.meta["fps"]), float(recording.meta["timestep"]) / 2
+    numbers = np.asarray(recording.time, float) * fps
+    return np.where(np.abs(np.rint(numbers) - numbers) <= half_step * fps + 1e-9, np.rint(numbers), numbers)
+
+
 def body_track(recording: Recording) -> Track:
     """Where the bodies of a recording were in each frame, straight from the recorded positions."""
     model = mujoco.MjModel.from_xml_string(recording.mjcf)

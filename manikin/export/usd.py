@@ -1,6 +1,7 @@
 """USD: the characters as UsdSkel (skeleton, skin, animation), the props as moving meshes. Needs the extra `usd` (usd-core).
 
-Everything is read from the recording's own model, so any recording exports. Z up, metres; a time code is a frame.
+Everything is read from the recording's own model, so any recording exports. Z up, metres; a time code is a frame. Below the
+root everything has the recording's own coordinates; the root turns forward from X to -Y, which is where GLB and BVH face.
 """
 
 import tempfile
@@ -16,8 +17,7 @@ from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdShade, UsdSkel, Vt
 from manikin import palette
 from manikin.errors import OutputError
 from manikin.export.shapes import Colour, Surface, body_surfaces, material_name
-from manikin.export.track import Track, body_track
-from manikin.files import whole_file
+from manikin.export.track import Track, body_track, frame_numbers
 from manikin.recording import Recording
 from manikin.spatial import quat_to_matrix
 
@@ -28,21 +28,24 @@ Ints = NDArray[np.int64]
 def save_usd(recording: Recording, path: Path) -> None:
     """Write a recording as text (.usda) or binary (.usdc, .usd)."""
     stage = _Builder(recording).build()
-    # the library chooses the kind by the name, and writes only to names
-    with tempfile.TemporaryDirectory() as folder:
-        exported = Path(folder) / f"take{path.suffix.lower()}"
-        if not stage.GetRootLayer().Export(str(exported)):
-            raise OutputError(f"{path}: the USD library could not write it")
-        content = exported.read_bytes()
-    with whole_file(path) as stream:
-        stream.write(content)
+    # the library chooses the format by the name, and writes only to names
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+            exported = Path(folder) / f"take{path.suffix.lower()}"
+            if not stage.GetRootLayer().Export(str(exported)):
+                raise OutputError(f"{path}: cannot be written (the USD library gives no reason)")
+            exported.chmod(0o644)
+            exported.replace(path)
+    except Tf.ErrorException as error:
+        raise OutputError(f"{path}: cannot be written ({_reason(error)})") from error
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def time_codes(recording: Recording) -> list[float]:
-    """Frame k has time code k: the recorded moment is the nearest physics step. A last moment between frames stays there."""
-    fps, half_step = float(recording.meta["fps"]), float(recording.meta["timestep"]) / 2
-    codes = recording.time * fps
-    return np.where(np.abs(np.rint(codes) - codes) <= half_step * fps + 1e-9, np.rint(codes), codes).tolist()
+def _reason(error: Exception) -> str:
+    """What the library says first: its message without the places in its source."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0].rpartition(" : ")[2].strip("'").rpartition(": ")[2] if lines else type(error).__name__
 
 
 def _vectors(rows: Array) -> Any:
@@ -74,7 +77,7 @@ class _Builder:
     def build(self) -> Any:
         recording = self.recording
         self.track: Track = body_track(recording)
-        self.codes = time_codes(recording)
+        self.codes = frame_numbers(recording).tolist()
         self.stage = stage = Usd.Stage.CreateInMemory()
         UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
         UsdGeom.SetStageMetersPerUnit(stage, 1.0)
@@ -83,7 +86,9 @@ class _Builder:
         stage.SetStartTimeCode(self.codes[0])
         stage.SetEndTimeCode(self.codes[-1])
         self.root = self._path(Sdf.Path.absoluteRootPath, str(recording.meta.get("name", "manikin")))
-        stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, self.root).GetPrim())
+        root = UsdGeom.Xform.Define(stage, self.root)
+        root.AddRotateZOp().Set(-90.0)
+        stage.SetDefaultPrim(root.GetPrim())
         self.scope = UsdGeom.Scope.Define(stage, self._path(self.root, "materials")).GetPath()
         for name, bodies in self.track.characters.items():
             self._add_character(name, bodies)
@@ -100,7 +105,7 @@ class _Builder:
         return path
 
     def _animate(self, attribute: Any, values: Iterable[Any], moves: bool = True) -> None:
-        """One value per frame, or a single one for what stands still."""
+        """One value per frame, or a single one for what does not move."""
         for code, value in zip(self.codes, values):
             if not moves:
                 attribute.Set(value)
@@ -152,7 +157,7 @@ class _Builder:
             binding.CreateJointWeightsPrimvar(False, 1).Set(Vt.FloatArray(len(follows), 1.0))
             points = np.concatenate([surface.vertices for surface, _ in parts.values()])
             np.maximum.at(reach, follows, np.linalg.norm(points - self.track.rest.position[bodies][follows], axis=1))
-        # a box that surely holds the moving skin: each joint, and as far around it as its skin goes
+        # a box that is sure to contain the moving skin: each joint, and as far around it as its skin reaches
         places, around = self.track.poses.position[:, bodies], reach[:, None]
         boxes = np.stack([(places - around).min(axis=1), (places + around).max(axis=1)], axis=1)
         self._animate(figure.CreateExtentAttr(), map(_vectors, boxes))
@@ -170,14 +175,14 @@ class _Builder:
                 pieces.setdefault(colour, []).append(surface)
             if body == 0 and not pieces:
                 continue
-            # what hangs on a character's body is placed in the world
+            # a prop that is attached to a character's body is placed in the world
             parent = self.track.parent(body) if self.track.parent(body) in paths else 0
             prop = UsdGeom.Xform.Define(self.stage, self._path(paths[parent] if parent else self.root, self.track.name(body)))
             if body:
                 paths[body] = prop.GetPath()
                 place, turn = self.track.local(body, parent)
                 self._animate(prop.AddTranslateOp().GetAttr(), (Gf.Vec3d(*p) for p in place.tolist()), _moves(place))
-                # doubles: the library takes the angle from the real part, which loses small turns in floats
+                # doubles: the library takes the angle from the real part, which loses small rotations in floats
                 orient = prop.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).GetAttr()
                 self._animate(orient, (Gf.Quatd(*q) for q in turn.tolist()), _moves(turn))
             if pieces:
@@ -185,13 +190,14 @@ class _Builder:
                 self._mesh(path, {colour: Surface.merged(parts) for colour, parts in pieces.items()})
 
     def _add_soft(self) -> None:
-        """Surfaces of flesh: their points over time, as they are."""
+        """Surfaces of flesh: their points over time."""
         for soft in self.track.soft:
             path = self._path(self.root, soft.name)
             mesh = self._mesh(path, {soft.colour: soft.rest})
             moments = [soft.at(places) for places in self.track.points.places]
-            self._animate(mesh.GetPointsAttr(), (_vectors(now.vertices) for now in moments))
-            self._animate(mesh.GetNormalsAttr(), (_vectors(now.normals) for now in moments))
+            # digits that nobody sees fill half of a text file: these are 0.01 mm and 0.06 degrees
+            self._animate(mesh.GetPointsAttr(), (_vectors(now.vertices.round(5)) for now in moments))
+            self._animate(mesh.GetNormalsAttr(), (_vectors(now.normals.round(3)) for now in moments))
             boxes = [np.stack([now.vertices.min(axis=0), now.vertices.max(axis=0)]) for now in moments]
             self._animate(mesh.GetExtentAttr(), map(_vectors, boxes))
 

@@ -7,18 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.characters.catalog import Character
+from manikin.characters.human import ORIGIN
 from manikin.clips.clip import Clip
 from manikin.physics.world import World
 from manikin.spatial import quat_from_axis_angle
 from manikin.tasks.ik import Wish, solve_pose
 from manikin.tasks.measures import CentreOfMass, Direction, Orientation, Points, Posture
+from manikin.tasks.named import joints_of
 
 Array = NDArray[np.float64]
 
 Place = tuple[float, float, float]
 
-# the ankles stand this far behind the origin, and this high [m, stature 1.75 m]
-ANKLE = (0.0175, 0.07525)
+# the ankles are this far behind the origin, and this high [m, stature 1.75 m]
+ANKLE = (ORIGIN, 0.07525)
 TRUNK = ("lumbar", "thorax", "head")
 PAIRED = ("thigh", "shank", "foot", "toes", "clavicle", "upper_arm", "forearm", "hand")
 
@@ -95,7 +97,7 @@ def _solve_key(world: World, character: Character, joints: tuple[str, ...], key:
 
 
 def _wishes(world: World, character: Character, key: Key) -> list[Wish]:
-    """What a key wants beside its angles."""
+    """What a key asks for in addition to its angles."""
     left, right = character.hands
     wanted = {left: key.left, right: key.right}
     if key.hand is not None:
@@ -141,10 +143,10 @@ def _solve(
     feet = np.array([world.body(f) for f in character.feet])
     ankle = np.array([-ANKLE[0], stance.half_width, ANKLE[1]]) * [scale, 1, scale]
     places = np.concatenate([ankle, ankle * [1, -1, 1]])
-    turns = np.concatenate([quat_from_axis_angle((0, 0, 1), s * np.deg2rad(stance.toe_out)) for s in (1, -1)])
+    outward = np.concatenate([quat_from_axis_angle((0, 0, 1), s * np.deg2rad(stance.toe_out)) for s in (1, -1)])
     wishes = [
         Wish(Points(feet, np.zeros((2, 3))), places, 30.0),
-        Wish(Orientation(feet), turns, 30.0),
+        Wish(Orientation(feet), outward, 30.0),
         Wish(posture, angles, loose),
         Wish(Orientation(np.array([world.body(character.root)])), quat_from_axis_angle((0, 1, 0), pitch), loose),
     ]
@@ -153,8 +155,7 @@ def _solve(
 
 def posture_of(world: World, character: Character) -> Posture:
     """The measure of all actuated joints of a character."""
-    numbers = [world.joint(j) for j in character.joints]
-    return Posture(world.model.jnt_qposadr[numbers].astype(np.int64), world.model.jnt_dofadr[numbers].astype(np.int64))
+    return joints_of(world, "", character.joints)
 
 
 def _read(world: World, character: Character) -> Array:

@@ -29,10 +29,10 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class Goal:
-    """Where a body (a point of it, or its turn) should be in every frame, and how much it matters.
+    """Where a body (a point of it, or its orientation) should be in every frame, and how much it matters.
 
-    point: (3,) [m] in the body's frame and target (T, 3); or None, and target (T, 4) is a turn. weight (T,): per metre, or
-    metres per radian; zero where it does not matter.
+    point: (3,) [m] in the body's frame and target (T, 3); or None, and target (T, 4) is an orientation (quaternion).
+    weight (T,): per metre, or metres per radian; zero where it does not matter.
     """
 
     body: int
@@ -46,7 +46,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Habit:
-    """What holds besides the goals: smoothness [m s^2] per column (6 + K,), rest weight and rest angles (K,)."""
+    """Terms in addition to the goals: smoothness [m s^2] per column (6 + K,), rest weight and rest angles (K,)."""
 
     smooth: Array
     pull: Array
@@ -65,7 +65,7 @@ def solve_motion(
         keep = min(start + WINDOW, frames)
         keep = frames if frames - keep < AHEAD else keep
         end = min(keep + AHEAD, frames)
-        # the two frames before are done: they only tell where the motion comes from
+        # the two frames before are done: they only say where the motion comes from
         first = max(0, start - 2)
         part = slice(first, end)
         cut = [g.cut(part) for g in goals]
@@ -81,25 +81,25 @@ def _settle(
 ) -> None:  # fmt: skip
     """Levenberg-Marquardt in place; `fixed` leading frames stay. Ends when a step changes no angle by 0.02 degrees."""
     damping = 1e-3
-    price = _price(chain, goals, habit, root, angles, fps)
+    cost = _cost(chain, goals, habit, root, angles, fps)
     for _ in range(iterations):
         step = _step(chain, goals, habit, root, angles, fps, fixed, damping)
         new_root, new_angles = _moved(chain, root, angles, step)
-        new_price = _price(chain, goals, habit, new_root, new_angles, fps)
+        new_cost = _cost(chain, goals, habit, new_root, new_angles, fps)
         size = max(float(np.abs(step[:, :6]).max()), float(np.abs(new_angles - angles).max()))
-        if new_price > price:
+        if new_cost > cost:
             damping *= 8.0
             if size < 1e-3 or damping > 1e3:
                 break
             continue
-        gained = price - new_price
-        root[:], angles[:], price = new_root, new_angles, new_price
+        gained = cost - new_cost
+        root[:], angles[:], cost = new_root, new_angles, new_cost
         damping = max(damping / 4.0, 1e-6)
-        if size < 3e-4 or gained < 3e-5 * price:
+        if size < 3e-4 or gained < 3e-5 * cost:
             break
 
 
-def _price(chain: Chain, goals: Sequence[Goal], habit: Habit, root: Array, angles: Array, fps: float) -> float:
+def _cost(chain: Chain, goals: Sequence[Goal], habit: Habit, root: Array, angles: Array, fps: float) -> float:
     """Half the sum of squares that is made small."""
     total = 0.0
     poses = poses_of(chain, root, angles)
@@ -132,9 +132,9 @@ def _step(
 
 
 def _moved(chain: Chain, root: Array, angles: Array, step: Array) -> tuple[Array, Array]:
-    turn = quat_multiply(root[:, 3:], quat_from_rotvec(step[:, 3:6]))
-    turn /= np.linalg.norm(turn, axis=1, keepdims=True)
-    return np.hstack([root[:, :3] + step[:, :3], turn]), np.clip(angles + step[:, 6:], chain.low, chain.high)
+    orientation = quat_multiply(root[:, 3:], quat_from_rotvec(step[:, 3:6]))
+    orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
+    return np.hstack([root[:, :3] + step[:, :3], orientation]), np.clip(angles + step[:, 6:], chain.low, chain.high)
 
 
 def _gap(goal: Goal, poses: Poses) -> Array:
@@ -160,10 +160,10 @@ def _normal(chain: Chain, goals: Sequence[Goal], root: Array, angles: Array) -> 
 
 @routine
 def _gather(
-    place: Array, axis: Array, frame: Array, hinge_body: Index, reach: Mask, body: Index, turns: Mask, spots: Array,
+    place: Array, axis: Array, frame: Array, hinge_body: Index, reach: Mask, body: Index, oriented: Mask, spots: Array,
     gaps: Array, weight: Array,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Columns: root's place, root's turn in its own axes, hinges. Only columns that move a goal are touched."""
+    """Columns: root's place, root's rotation about its own axes, hinges. Only columns that move a goal are touched."""
     frames, hinges = axis.shape[0], axis.shape[1]
     width = 6 + hinges
     H, g = np.zeros((frames, width, width)), np.zeros((frames, width))
@@ -174,7 +174,7 @@ def _gather(
             if w == 0.0:
                 continue
             count = 0
-            if not turns[k]:
+            if not oriented[k]:
                 for i in range(3):
                     J[i, :] = 0.0
                     J[i, i] = w
@@ -188,7 +188,7 @@ def _gather(
                 if i >= 3:
                     ax, ay, az = axis[t, i - 3, 0], axis[t, i - 3, 1], axis[t, i - 3, 2]
                     at = hinge_body[i - 3]
-                if turns[k]:
+                if oriented[k]:
                     J[count, 0], J[count, 1], J[count, 2] = w * ax, w * ay, w * az
                 else:
                     x, y, z = (
@@ -221,7 +221,7 @@ def _second(frames: int) -> Array:
 
 
 def _banded(H: Array, smooth: Array) -> Array:
-    """Lower bands of the normal equations with the price of accelerations added."""
+    """Lower bands of the normal equations with the cost of accelerations added."""
     frames, width, _ = H.shape
     bands = np.zeros((2 * width + 1, frames, width))
     for d in range(width):
@@ -233,7 +233,7 @@ def _banded(H: Array, smooth: Array) -> Array:
 
 
 def _changes(root: Array, angles: Array) -> Array:
-    """Second differences (T - 2, 6 + K). Turns of the root are compared from frame to frame."""
+    """Second differences (T - 2, 6 + K). Orientations of the root are compared from frame to frame."""
     spin = quat_to_rotvec(quat_multiply(quat_conjugate(root[:-1, 3:]), root[1:, 3:]))
     parts = [np.diff(root[:, :3], 2, axis=0), np.diff(spin, axis=0), np.diff(angles, 2, axis=0)]
     return np.concatenate([p[: max(0, len(root) - 2)] for p in parts], axis=1)

@@ -1,4 +1,9 @@
-"""Claims: what a document states, how we measure it, and what was seen. For `manikin reproduce`."""
+"""Claims: what a document states, how we measure it, and what was seen. For `manikin reproduce`.
+
+The rule: claim and bound come from the document's words and are fixed before anything is measured. Where the document gives
+no number, the bound is ours and says so. A criterion that has to be replaced after a measurement says from what, to what and
+why. Lists are counted from what ran. A claim that does not hold is a result like any other.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +22,10 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class Finding:
-    """What a measurement found. ours: the number that decides; numbers: all that was seen; holds None: not measured."""
+    """What a measurement found.
+
+    ours: the number that decides; numbers: everything that was seen; holds: None when it was not measured.
+    """
 
     ours: float | None
     holds: bool | None
@@ -35,7 +43,7 @@ class Lab:
 
     def __init__(self, quick: bool = False, seed: int = 0, progress: Progress | None = None) -> None:
         self.quick, self.seed = quick, seed
-        self.progress: Progress = progress or (lambda share: None)
+        self.progress: Progress = progress or (lambda fraction: None)
         self._known: dict[Any, Any] = {}
 
     def pick(self, quick: T, full: T) -> T:
@@ -43,31 +51,31 @@ class Lab:
         return quick if self.quick else full
 
     def take(self, scene: str, changes: Mapping[str, Any] | None = None, seconds: float | None = None) -> Take:
-        """A take of a shipped scene with keys changed; the same one when asked again."""
+        """A take of a shipped scene with keys changed; asked for again, the same take."""
         named = dict(changes or {})
         return self.once((scene, repr(sorted(named.items())), seconds), lambda: whole_take(load_scene(scene, named), seconds))
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
-        """What `make` returns, made when first asked for."""
+        """What `make` returns; it is called only once for a key."""
         if key not in self._known:
             self._known[key] = make()
         return self._known[key]
 
     def campaign(self, key: Any, trials: Sequence[S], perform: Callable[[S], T]) -> list[T]:
-        """What became of each of many trials, performed when first asked for."""
+        """The outcome of each of many trials; they are performed only once for a key."""
 
-        def all_of_them() -> list[T]:
+        def outcomes() -> list[T]:
             out = []
             for k, trial in enumerate(trials):
                 out.append(perform(trial))
                 self.progress((k + 1) / len(trials))
             return out
 
-        return self.once(key, all_of_them)
+        return self.once(key, outcomes)
 
 
 def whole_take(scene: Scene, seconds: float | None = None) -> Take:
-    """Run a scene; an interrupt comes through, because half a take is no measurement."""
+    """Run a scene; an interrupt is passed on, because half a take is no measurement."""
     take = run(scene, seconds=seconds)
     if str(take.report["reason"]).startswith("interrupted"):
         raise KeyboardInterrupt
@@ -85,10 +93,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement. source: section or figure; document: what is printed; how: what is done to measure it.
+    """One statement. source: section or figure; document: the words or number printed there; how: what is measured, and
+    what must be seen for the claim to hold.
 
-    bound: who set the number that decides: the document, or we, because the document gives none.
-    changed: every time the claim or its bound was altered after a measurement.
+    bound: who set the criterion that decides: the document, or we, because the document gives none.
+    changed: every criterion that was replaced after a measurement, oldest first.
     """
 
     id: str
@@ -103,7 +112,7 @@ class Claim:
 
 
 def plain(value: Any) -> Any:
-    """Numbers of numpy as those of JSON, six digits long; infinities and NaN as null."""
+    """numpy's numbers as JSON's, with six digits; infinities and NaN become null."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple | np.ndarray):

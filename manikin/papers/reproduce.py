@@ -1,4 +1,4 @@
-"""Repeat the experiments of a document: claims measured one after the other, kept as they come."""
+"""Repeat the experiments of a document: measure its claims one by one and keep what is finished."""
 
 import json
 import time
@@ -23,7 +23,7 @@ WORDS = {True: "holds", False: "does not hold", None: "not measured"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """rows: every claim as in claims.json; broken: runs that broke, by claim or scene; files: what was written."""
+    """rows: every claim as in claims.json; broken: the runs that failed, by claim or scene; files: what was written."""
 
     rows: list[Row]
     broken: list[str]
@@ -39,7 +39,7 @@ def find_document(name: str) -> Any:
 
 
 def reproduce(name: str, out: Path | None = None, quick: bool = False, progress: Progress | None = None) -> Outcome:
-    """Measure every claim of a document; with `out`, keep claims.json, claims.md and one take of each scene there."""
+    """Measure every claim of a document; with `out`, write claims.json, claims.md and one take of each scene there."""
     document = find_document(name)
     if out is not None:
         open_folder(out)
@@ -51,8 +51,8 @@ def measure_all(
     claims: Sequence[Claim], lab: Lab, command: str, scenes: Sequence[str] = (), out: Path | None = None,
     progress: Progress | None = None,
 ) -> Outcome:  # fmt: skip
-    """One claim after the other; an interrupt leaves the rest unmeasured, a run that breaks only its own claim."""
-    tell = progress or (lambda share: None)
+    """Measure claims one by one. An interrupt leaves the rest unmeasured; a run that fails costs only its own claim."""
+    report = progress or (lambda fraction: None)
     rows = [_row(c, unmeasured("not reached"), 0.0, lab, command) for c in claims]
     broken: list[str] = []
     files: list[Path] = []
@@ -61,8 +61,8 @@ def measure_all(
     try:
         for k, claim in enumerate(claims):
 
-            def within(share: float, done: int = k) -> None:
-                tell(part * (done + share) / len(claims))
+            def within(fraction: float, done: int = k) -> None:
+                report(part * (done + fraction) / len(claims))
 
             lab.progress = within
             begin = time.perf_counter()
@@ -70,11 +70,11 @@ def measure_all(
                 finding = claim.measure(lab)
             except RunError as error:
                 broken.append(f"{claim.id}: {error}")
-                finding = unmeasured(f"a run broke: {error}")
+                finding = unmeasured(f"a run failed: {error}")
             except (LookupError, ValueError) as error:
-                # a run that never came to what is looked for, such as a step of its script
+                # the run never reached what is measured, such as a step of its script
                 broken.append(f"{claim.id}: {type(error).__name__} {error}")
-                finding = unmeasured(f"a run did not come to what is measured: {type(error).__name__} {error}")
+                finding = unmeasured(f"a run did not reach what is measured: {type(error).__name__} {error}")
             rows[k] = _row(claim, finding, time.perf_counter() - begin, lab, command)
             within(1.0)
             _write(rows, out)
@@ -84,7 +84,7 @@ def measure_all(
                 files += _keep_take(lab, scene, out)
             except RunError as error:
                 broken.append(f"{scene}: {error}")
-            tell(part + (1 - part) * (k + 1) / len(scenes))
+            report(part + (1 - part) * (k + 1) / len(scenes))
     except (KeyboardInterrupt, SystemError) as error:
         if not is_interrupt(error):
             raise
@@ -97,7 +97,7 @@ def measure_all(
 
 
 def open_folder(out: Path) -> None:
-    """Make the folder, or say why nothing can be written there."""
+    """Make the folder, or say why it cannot be written to."""
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out}: is not a folder")
     if not out.exists():
@@ -160,11 +160,25 @@ def number(row: Row) -> str:
     return "-" if row["ours"] is None else f"{row['ours']:.4g} {row['unit']}".strip()
 
 
-def as_table(rows: list[Row]) -> str:
-    """All claims as a Markdown table."""
-    lines = ["| id | claim | source | document | ours | holds |", "|---|---|---|---|---|---|"]
+def counts(rows: Sequence[Row]) -> str:
+    """How many claims hold, do not hold and were not measured, in words."""
+    held = [row["holds"] for row in rows]
+    return f"{held.count(True)} hold, {held.count(False)} do not, {held.count(None)} were not measured"
+
+
+def as_table(rows: Sequence[Row]) -> str:
+    """All claims as a Markdown table, followed by the criteria that were replaced after a measurement."""
+    lines = ["| id | claim | source | document | ours | bound | holds |", "|---|---|---|---|---|---|---|"]
     for row in rows:
         holds = {True: "yes", False: "**no**", None: f"not measured: {row['reason']}"}[row["holds"]]
-        cells = (row["id"], row["claim"], row["source"], row["document"], number(row), holds)
-        lines.append("| " + " | ".join(str(c).replace("|", "/") for c in cells) + " |")
+        bound = ("-" if row["holds"] is None else row["bound"]) + (", changed" if row["changed"] else "")
+        lines.append(_line(f"`{row['id']}`", row["claim"], row["source"], row["document"], number(row), bound, holds))
+    changes = [(row["id"], change) for row in rows for change in row["changed"]]
+    if changes:
+        lines += ["", "Criteria that were replaced after a measurement:", "", "| id | from | to | why |", "|---|---|---|---|"]
+        lines += [_line(f"`{name}`", change["from"], change["to"], change["why"]) for name, change in changes]
     return "\n".join(lines) + "\n"
+
+
+def _line(*cells: str) -> str:
+    return "| " + " | ".join(str(c).replace("|", "/") for c in cells) + " |"

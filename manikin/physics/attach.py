@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from manikin.compiled import kernel
 from manikin.errors import InputError
-from manikin.physics.contacts import contact_bodies, contact_forces, weld_wrenches
+from manikin.physics.contacts import contact_bodies, contact_forces
 from manikin.physics.world import World
 from manikin.spatial import quat_conjugate, quat_multiply
 from manikin.springs import decay
@@ -100,12 +100,19 @@ def palm_gap(world: World, hand: str, prop: str) -> tuple[float, Array]:
     palm, body = model.geom(f"{hand}_palm").id, world.body(prop)
     first, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
     gap = min(float(mujoco.mj_geomDistance(model, data, palm, g, 0.5, None)) for g in range(first, first + count))
-    axes, reach = data.geom_xmat[palm].reshape(3, 3), model.geom_size[palm]
-    # the palm is the side where the hand's site lies
+    outward, reach = palm_axis(world, hand), model.geom_size[palm]
+    off = data.xpos[body] - data.geom_xpos[palm]
+    inside = data.geom_xmat[palm].reshape(3, 3).T @ off
+    beyond = np.array([abs(inside[0]), outward @ off, abs(inside[2])]) - reach
+    return gap, outward if beyond[1] >= max(beyond[0], beyond[2], 0.0) else np.zeros(3)
+
+
+def palm_axis(world: World, hand: str) -> Array:
+    """Unit vector out of the palm, in world axes: towards the side where the hand's site lies."""
+    model = world.model
+    palm = model.geom(f"{hand}_palm").id
     side = 1.0 if model.site_pos[world.site(hand), 1] > model.geom_pos[palm, 1] else -1.0
-    inside = axes.T @ (data.xpos[body] - data.geom_xpos[palm])
-    beyond = np.array([abs(inside[0]), side * inside[1], abs(inside[2])]) - reach
-    return gap, side * axes[:, 1] if beyond[1] >= max(beyond[0], beyond[2], 0.0) else np.zeros(3)
+    return side * np.asarray(world.data.geom_xmat[palm].reshape(3, 3)[:, 1])
 
 
 def touches(world: World, hand: str, prop: str) -> bool:
@@ -122,20 +129,6 @@ def touches_ground(world: World, prop: str) -> bool:
     pairs = contact_bodies(model, data)
     still = model.body_weldid[pairs] == 0
     return bool(((pairs == world.body(prop)) & still[:, ::-1]).any())
-
-
-def break_grips(world: World) -> list[str]:
-    """Let go of every prop that pulls harder than its grip can bear (World.grip_limits); the hands that lost theirs."""
-    limits = world.grip_limits
-    if not limits or not world.held:
-        return []
-    wrenches = weld_wrenches(world.model, world.data)
-    lost = []
-    for hand, prop, e in world.grips:
-        if world.data.eq_active[e] and prop in limits and np.linalg.norm(wrenches[e][:3]) > limits[prop]:
-            release(world, hand)
-            lost.append(hand)
-    return lost
 
 
 def release(world: World, hand: str) -> None:

@@ -5,13 +5,14 @@ to date (mj_step1), `step` applies a control and integrates (mj_step2). Plain mj
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from manikin.characters.catalog import Character
 from manikin.compiled import kernel
 from manikin.errors import Diverged, InputError, Inverted, did_you_mean
 from manikin.physics.contacts import contact_list
@@ -80,10 +81,10 @@ class Control:
 
 
 class World:
-    """Compiled from the MJCF string it records."""
+    """A MuJoCo model and its state, compiled from the MJCF string that recordings keep. characters: who is in it."""
 
-    def __init__(self, mjcf: str) -> None:
-        self.mjcf = mjcf
+    def __init__(self, mjcf: str, characters: Sequence[Character] = ()) -> None:
+        self.mjcf, self.characters = mjcf, tuple(characters)
         try:
             self.model = mujoco.MjModel.from_xml_string(mjcf)
         except ValueError as error:
@@ -268,7 +269,7 @@ class World:
     def branch(self) -> "World":
         """An independent copy that can run ahead."""
         other = object.__new__(World)
-        other.mjcf, other.timestep = self.mjcf, self.timestep
+        other.mjcf, other.timestep, other.characters = self.mjcf, self.timestep, self.characters
         other.steps, other._fast_dof = self.steps, self._fast_dof
         other.switched, other.torque_limits, other.step_damping = list(self.switched), self.torque_limits, self.step_damping
         other.tetrahedra = self.tetrahedra

@@ -1,4 +1,4 @@
-"""Choosing an input by previews: try it on a copy of the run, see what comes of it, and correct it.
+"""Choosing an input by previews: try it on a copy of the run, see the outcome, and correct it.
 
 Kim & Pollard 2011, section 3 and Figure 4: the person looks at the preview of a trial input, learns how the outcome follows
 from it, and tunes it in a few trials. Here learning is a fit: the rates of the outcome per input that explain all trials and
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# trials nearer to each other than this share of an input's range teach more about noise than about rates
+# trials nearer to each other than this part of an input's range teach more about noise than about rates
 NOISE = 0.12
-# a trial goes no further from the best so far than this share of an input's range
+# a trial is no farther from the best so far than this part of an input's range
 REACH = 0.3
 
 
@@ -58,7 +58,7 @@ def choose(
     """Preview up to `budget` inputs on branches of a run, which itself stays where it is, and take the best.
 
     apply: gives a branch its input. outcome: runs the branch and says what followed; None: it failed.
-    rates (k, n): how the outcome is thought to change with the input; low, high (n,): between which inputs are sought.
+    rates (k, n): how the outcome is expected to change with the input; low, high (n,): between which inputs are searched.
     within: a miss that is good enough to stop.
     """
     trials: list[Trial] = []
@@ -81,7 +81,7 @@ def _learned(guess: Array, trials: Sequence[Trial], span: Array) -> Array:
     if len(good) < 2:
         return guess
     inputs, outcome, _ = min(good, key=lambda t: t[2])
-    # inputs in shares of their range, so that metres and centimetres count alike
+    # inputs relative to their range, so that metres and centimetres count alike
     steps = np.array([(i - inputs) / span for i, _, _ in good])
     reached = np.array([o - outcome for _, o, _ in good])
     sure = NOISE**2 * np.eye(len(span))
@@ -90,7 +90,7 @@ def _learned(guess: Array, trials: Sequence[Trial], span: Array) -> Array:
 
 
 def _next(rates: Array, trials: Sequence[Trial], wanted: Array, low: Array, high: Array) -> Array:
-    """From the best trial to where the rates say that the outcome is the wanted one; half of the way back from a failure."""
+    """From the best trial to where the rates predict the wanted outcome; halfway back from a failure."""
     good = [t for t in trials if t.outcome is not None]
     if not good:
         # nothing is known: towards the middle of what is allowed

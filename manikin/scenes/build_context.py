@@ -4,9 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import mujoco
-import numpy as np
-
 from manikin.characters.catalog import Character
 from manikin.clips.clip import Clip
 from manikin.errors import InputError, SceneError, did_you_mean
@@ -15,6 +12,7 @@ from manikin.scenes.scene import Scene
 from manikin.scenes.schema_tasks import TaskSpec
 from manikin.scenes.schema_world import CharacterSpec
 from manikin.tasks.measures import Points
+from manikin.tasks.named import find_points
 
 
 @dataclass(frozen=True)
@@ -56,23 +54,7 @@ class BuildContext:
 
     def points(self, actor: Actor, names: tuple[str, ...], key: str) -> Points:
         """Sites or bodies by name; a character's own names may be given without its prefix."""
-        sites, bodies = self.world.names(mujoco.mjtObj.mjOBJ_SITE), self.world.names(mujoco.mjtObj.mjOBJ_BODY)
-        numbers, offsets = [], []
-        for name in names:
-            for full in (actor.character.prefix + name, name):
-                if full in sites:
-                    s = sites.index(full)
-                    numbers.append(int(self.world.model.site_bodyid[s]))
-                    offsets.append(self.world.model.site_pos[s].copy())
-                    break
-                if full in bodies and full != "world":
-                    numbers.append(bodies.index(full))
-                    offsets.append(np.zeros(3))
-                    break
-            else:
-                allowed = [n for n in dict.fromkeys(sites + bodies[1:]) if n]
-                raise self.wrong(key, f"no site or body is called '{name}'{did_you_mean(name, allowed)}")
-        return Points(np.array(numbers, np.int64), np.array(offsets).reshape(-1, 3))
+        return self.look_up(key, lambda: Points(*find_points(self.world, names, actor.character.prefix)))
 
     def movable(self, name: str, key: str) -> int:
         """The number of the body of a prop that can move."""

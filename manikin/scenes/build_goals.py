@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from manikin.characters.catalog import REFERENCE_HEIGHT
 from manikin.errors import did_you_mean
+from manikin.characters.human import ORIGIN
 from manikin.motion.retarget import read_clip
 from manikin.physics.world import World
 from manikin.scenes.build_context import Actor, BuildContext
@@ -253,7 +254,7 @@ def flying(
     prop = context.movable(spec.prop, f"{key}.prop")
 
     def plane(w: World) -> tuple[Array, Array]:
-        point = _on_stance(w, actor, np.array([spec.plane - 0.0175, 0.0]))
+        point = _on_stance(w, actor, np.array([spec.plane - ORIGIN, 0.0]))
         ahead = point - _on_stance(w, actor, np.zeros(2))
         return point, ahead / np.linalg.norm(ahead)
 

@@ -1,10 +1,7 @@
 """Tasks of a scene: what they measure, the law that they follow, and forces that pull from outside."""
 
-from functools import partial
-
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from manikin.motion.keyframes import posture_of
 from manikin.motion.nearest import nearest_pose
@@ -16,12 +13,9 @@ from manikin.scenes.schema_world import TugSpec
 from manikin.scenes.tugs import Tug
 from manikin.tasks.goals import Path
 from manikin.tasks.laws import Hold, Law, Nearest, Reach, Stabilize, Track
-from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Momentum, Orientation, Points, Posture, Spin
+from manikin.tasks.measures import Direction, Look, Measure, Momentum, Orientation, Points, Spin
+from manikin.tasks.named import FORWARD, GAZE, centre_of, joints_of, unit
 from manikin.tasks.task import Task
-
-# The gaze: eyes look a little down from the head's own straight ahead.
-GAZE = np.array([np.cos(np.deg2rad(8)), 0.0, -np.sin(np.deg2rad(8))])
-_AXES = {"x": 0, "y": 1, "z": 2}
 
 
 def build_task(context: BuildContext, name: str, spec: TaskSpec) -> Task:
@@ -48,28 +42,25 @@ def _measure(context: BuildContext, actor: Actor, spec: TaskSpec) -> Measure:
             return Orientation(bodies)
         if len(bodies) != 1:
             raise context.wrong("of", "with axis, exactly one body")
-        return Direction(int(bodies[0]), _unit(spec.axis))
+        return Direction(int(bodies[0]), unit(spec.axis))
     if spec.measure == "look":
         head = int(context.points(actor, names or ("head",), "of").bodies[0])
-        axis = GAZE if spec.axis is None else _unit(spec.axis)
-        return Look(Direction(head, axis), int(world.model.body_parentid[head]), np.array([1.0, 0.0, 0.0]))
+        axis = GAZE if spec.axis is None else unit(spec.axis)
+        return Look(Direction(head, axis), int(world.model.body_parentid[head]), FORWARD)
     if spec.measure == "com":
-        own, carried = np.zeros_like(mass), np.zeros_like(mass)
+        own = np.zeros_like(mass)
         chosen = context.points(actor, names, "of").bodies if names else mine
         own[list(chosen)] = mass[list(chosen)]
         # all links of what can be carried
         roots = [world.body(p) for p, prop in context.scene.props.items() if not prop.fixed and not prop.unknown]
         props = np.flatnonzero(np.isin(world.model.body_rootid, roots))
-        carried[props] = np.minimum(mass[props], spec.carried * own.sum())
-        return CentreOfMass(own, carried, tuple(_AXES[a] for a in spec.axes))
+        return centre_of(world, own, props.tolist(), spec.axes, spec.carried)
     if spec.measure in ("momentum", "spin"):
         kind = Momentum if spec.measure == "momentum" else Spin
         return kind(tuple(context.points(actor, names, "of").bodies.tolist() if names else mine))
     if not names:
         return posture_of(world, character)
-    numbers = [context.look_up("of", partial(world.joint, character.prefix + n)) for n in names]
-    addresses, dofs = world.model.jnt_qposadr[numbers], world.model.jnt_dofadr[numbers]
-    return Posture(addresses.astype(np.int64), dofs.astype(np.int64))
+    return context.look_up("of", lambda: joints_of(world, character.prefix, names))
 
 
 def _law(context: BuildContext, actor: Actor, spec: TaskSpec) -> Law:
@@ -120,8 +111,3 @@ def build_tug(context: BuildContext, spec: TugSpec) -> Tug:
 def _reach(spec: TaskSpec, reach: float) -> float:
     """Degrees for measures that turn, metres for the others."""
     return float(np.deg2rad(reach)) if spec.measure in ("orientation", "look", "posture") else reach
-
-
-def _unit(axis: tuple[float, float, float]) -> NDArray[np.float64]:
-    v = np.array(axis)
-    return v / max(float(np.linalg.norm(v)), 1e-12)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from manikin import palette
 from manikin.characters.catalog import REFERENCE_HEIGHT, Character
 from manikin.characters.creatures import CREATURES
-from manikin.characters.human import SOLE_FRICTION, human
+from manikin.characters.human import ORIGIN, SOLE_FRICTION, human
 from manikin.errors import ClipError, SceneError, did_you_mean
 from manikin.motion.keyframes import posture_of
 from manikin.motion.retarget import read_clip
@@ -36,9 +36,10 @@ def build_world(scene: Scene) -> tuple[World, list[Actor]]:
     props = {name: _prop(scene, name, spec) for name, spec in scene.props.items()}
     _check_names(scene, props, actors)
     _check_joined(scene, [h for a in actors for h in a.character.hands])
-    world = World(stage(scene.name, [a.character for a in actors], props, scene.timestep, joined=scene.joined))
+    characters = [a.character for a in actors]
+    world = World(stage(scene.name, characters, props, scene.timestep, joined=scene.joined), characters)
     for actor in actors:
-        _place(world, actor)
+        place(world, actor)
     for name, prop in scene.props.items():
         if any(prop.velocity):
             dof = int(world.model.jnt_dofadr[world.joint(name)])
@@ -152,7 +153,7 @@ def _join(scene: Scene, world: World) -> None:
     world.forward()
 
 
-def _place(world: World, actor: Actor) -> None:
+def place(world: World, actor: Actor) -> None:
     """Stand in the first pose of the clip, at `at`, facing `facing`; feet are clamped and joints locked there."""
     model, data = world.model, world.data
     character, spec = actor.character, actor.spec
@@ -181,8 +182,8 @@ def _place(world: World, actor: Actor) -> None:
 
 
 def _stance_offset(spec: CharacterSpec, character: Character) -> Array:
-    """Sites sit under the middle of the foot, 35 mm ahead of the ankle: `at` is meant between the ankles."""
-    ahead = 0.0175 * character.height / REFERENCE_HEIGHT
+    """From `at` to the middle between the feet's sites."""
+    ahead = ORIGIN * character.height / REFERENCE_HEIGHT
     return ahead * np.array([np.cos(np.deg2rad(spec.facing)), np.sin(np.deg2rad(spec.facing))])
 
 

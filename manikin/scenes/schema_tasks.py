@@ -13,8 +13,8 @@ Ahead = Annotated[float, Field(gt=0, le=5)]
 class MeetSpec(Table):
     """Where and how to meet something that flies: in a plane ahead of the feet, moving along with it.
 
-    plane: distance [m] ahead of the ankles. give: share of its velocity that the hand takes on within `seconds`, up to
-    `most` [m/s].
+    plane: distance [m] ahead of the figure's origin, which is 17.5 mm ahead of the ankles. give: the part of its velocity that
+    the hand takes on within `seconds`, up to `most` [m/s].
     """
 
     prop: str
@@ -25,7 +25,7 @@ class MeetSpec(Table):
 
 
 class ArrivingSpec(Table):
-    """Something that flies towards a plane ahead of the feet: distance [m] ahead of the ankles."""
+    """Something that flies towards a plane ahead of the feet: distance [m] ahead of the figure's origin."""
 
     prop: str
     plane: Ahead = 0.42

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     if name == "studio":
-        # the server comes with its first use
+        # the server is imported on first use
         from manikin.studio.entry import studio
 
         return studio
@@ -18,7 +18,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Callable(ModuleType):
-    """Importing a part of this package makes it an attribute of `manikin`, in place of the function: so it can be called."""
+    """Importing a submodule sets this package as the attribute `manikin.studio`, hiding the function: so it is callable."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         from manikin.studio.entry import studio

@@ -1,4 +1,4 @@
-"""Long campaigns of random dragging and pushing: nothing breaks unseen, nothing grows, nobody is left waiting."""
+"""Long campaigns of random dragging and pushing: no divergence goes unreported, memory does not grow, no page waits."""
 
 import asyncio
 import json
@@ -21,18 +21,19 @@ from manikin.studio.takes import TakeFolder
 
 
 class Monkey:
-    """Someone who grabs and pushes everything, the same for the same seed."""
+    """A user who grabs and pushes everything at random; the same seed gives the same drags."""
 
     def __init__(self, model: m.Model | dict[str, Any], seed: int = 0) -> None:
-        told = json.loads(m.dump(model)) if isinstance(model, m.Model) else model
+        shown = json.loads(m.dump(model)) if isinstance(model, m.Model) else model
         self.rng = np.random.default_rng(seed)
-        self.targets = [(b["name"], mode) for b in told["bodies"] for mode in b["modes"]]
-        self.targets += [(marker["name"], "goal") for marker in told["markers"]]
-        self.targets += [(handle["name"], "com") for handle in told["handles"]]
-        self.knobs = [k for k in told["knobs"] if k["live"]]
+        self.targets = [(b["name"], mode) for b in shown["bodies"] for mode in b["modes"]]
+        self.targets += [(marker["name"], "goal") for marker in shown["markers"]]
+        self.targets += [(handle["name"], "com") for handle in shown["handles"]]
+        self.knobs = [k for k in shown["knobs"] if k["live"]]
         # creatures under direct control are pinned as well
-        self.bones = [b["name"] for b in told["bodies"] if b["part_of"] == "character"] if told["direct"] else []
+        self.bones = [b["name"] for b in shown["bodies"] if b["part_of"] == "character"] if shown["direct"] else []
         self.held = False
+        self.hold = ("", "")  # what is, or was last, held: its name and how
         self.place = np.zeros(3)
 
     def act(self) -> list[m.ClientMessage]:
@@ -43,7 +44,7 @@ class Monkey:
         if not self.held:
             if rng.random() < 0.7:
                 return []
-            name, mode = self.targets[int(rng.integers(len(self.targets)))]
+            name, mode = self.hold = self.targets[int(rng.integers(len(self.targets)))]
             self.held = True
             self.place = rng.uniform([-0.3, -0.6, 0.2], [0.7, 0.6, 1.6])
             x, y, z = rng.uniform(-0.03, 0.03, 3).tolist()
@@ -58,7 +59,7 @@ class Monkey:
         return [self._drag()]
 
     def _pin(self) -> m.ClientMessage:
-        """A pin, perhaps for an event, or one less, or another order of what is pinned."""
+        """Add a pin, perhaps for an event, remove one, or change a priority."""
         rng = self.rng
         slot = SLOTS[int(rng.integers(4))]
         chance = rng.random()
@@ -78,7 +79,7 @@ class Monkey:
 
 
 def campaign(
-    seconds: float, paced: float, scenes: list[str] | None = None, progress: Callable[[float], None] = lambda share: None
+    seconds: float, paced: float, scenes: list[str] | None = None, progress: Callable[[float], None] = lambda fraction: None
 ) -> Figures:
     """Simulated seconds of random dragging and pushing in each scene, unpaced; then paced seconds on `lift`."""
     out: Figures = {}
@@ -92,28 +93,33 @@ def campaign(
     return out
 
 
-def unpaced(scene: str, seconds: float) -> Figures:
-    """As fast as it goes. unreported: divergences of which nobody was told; stuck: resets that did not help."""
-    said: list[str] = []
+def unpaced(scene: str, seconds: float, seed: int = 0, breaks: list[str] | None = None) -> Figures:
+    """As fast as it goes. diverged_NAME: how often it diverged while something was held in that mode.
 
-    def hear(key: str, content: str | bytes) -> None:
+    unreported: divergences without a message to the page; not_recovered: resets that did not help. breaks: gets a line for each
+    divergence: when, what was held, and which body raced.
+    """
+    errors: list[str] = []
+
+    def note(key: str, content: str | bytes) -> None:
         if key.startswith("error"):
-            said.append(json.loads(content)["message"])
+            errors.append(json.loads(content)["message"])
 
     with tempfile.TemporaryDirectory(prefix="manikin-") as folder:
-        session = Session(TakeFolder(Path(folder)), hear)
+        session = Session(TakeFolder(Path(folder)), note)
         session.handle(m.Open(scene))
         assert session.live is not None
-        monkey = Monkey(model_message(session.live, session.take))
+        monkey = Monkey(model_message(session.live, session.take), seed)
         per_act = round(0.1 / session.live.world.timestep)
         diverged = unreported = stuck = refused = 0
+        by = dict.fromkeys(("task", "push", "spring", "goal", "com", "nothing"), 0.0)
         memory, done = 0.0, 0.0
         while done < seconds:
             for message in monkey.act():
                 try:
                     session.handle(message)
                 except InputError:
-                    # such as a marker that its task has given up
+                    # such as a marker whose task has ended
                     refused += 1
                     monkey.held = False
             for _ in range(per_act):
@@ -127,8 +133,11 @@ def unpaced(scene: str, seconds: float) -> Figures:
                 memory = memory_mb()
             if session.diverged:
                 diverged += 1
-                unreported += not any("; reset" in text for text in said)
-                said.clear()
+                by[monkey.hold[1] if monkey.held else "nothing"] += 1
+                if breaks is not None:
+                    breaks.append(f"{done:.1f} s: {monkey.hold if monkey.held else 'nothing held'}: {session.diverged}")
+                unreported += not any("; reset" in text for text in errors)
+                errors.clear()
                 session.handle(m.Reset())
                 session._steps(1)
                 stuck += bool(session.diverged)
@@ -138,6 +147,7 @@ def unpaced(scene: str, seconds: float) -> Figures:
         session._close_take()
     return {
         "seconds": round(done, 1), "diverged": float(diverged), "unreported": float(unreported), "not_recovered": float(stuck),
+        **{f"diverged_{mode}": count for mode, count in by.items()},
         "refused": float(refused), "last_take_seconds": round(length, 1), "memory_growth_mb": round(growth, 1),
     }  # fmt: skip
 
@@ -154,7 +164,7 @@ async def _paced(server: Served, seconds: float) -> Figures:
             await asyncio.sleep(0.1)
         monkey = Monkey(first.model)
         began, memory, diverged, longest = time.perf_counter(), 0.0, 0, 0.0
-        told = server.stats()
+        earlier = server.stats()
         while time.perf_counter() - began < seconds:
             for message in monkey.act():
                 await first.say(message)
@@ -173,5 +183,5 @@ async def _paced(server: Served, seconds: float) -> Figures:
     return {
         "seconds": round(seconds, 1), "diverged": float(diverged), "still_diverged": float(bool(after["diverged"])),
         "memory_growth_mb": round(after["memory"] - memory, 1), "longest_silence_s": round(longest, 2),
-        "frames_per_second": round(frames / (after["wall"] - told["wall"]), 1),
+        "frames_per_second": round(frames / (after["wall"] - earlier["wall"]), 1),
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The cast of a run: who and what there is to grab, and to whom each body belongs."""
+"""The cast of a run: what can be grabbed, and which character or prop each body belongs to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ Array = NDArray[np.float64]
 
 @dataclass
 class Cast:
-    """Who and what there is: bodies of characters by root, feet (sites), movable props with their bodies.
+    """Bodies of characters by root, feet (sites), movable props with their bodies.
 
-    flesh: {node of a soft character: the bone that it is nearest to}.
+    flesh: {node of a soft character: the bone nearest to it}.
     """
 
     characters: dict[str, list[int]]
@@ -38,7 +38,7 @@ class Cast:
         return "world", ""
 
     def hold(self, world: World, name: str, point: Array) -> tuple[str, Array]:
-        """What a hand on a body's point (3,) takes hold of, and where: of flesh it is the bone below."""
+        """The body, and the point (3,) on it, that a grab at a point takes hold of: in flesh, the bone below."""
         body = world.body(name)
         if body not in self.flesh:
             return name, point
@@ -48,13 +48,13 @@ class Cast:
 
 
 def find_cast(world: World, meta: dict[str, object], skeletons: Sequence[Skeleton] = ()) -> Cast:
-    """From what a recording says of itself; skeletons: those under direct control."""
+    """The cast from a recording's meta. skeletons: those under direct control."""
     characters, feet, props = meta["characters"], meta["feet"], meta["props"]
     assert isinstance(characters, dict)
     assert isinstance(feet, list)
     assert isinstance(props, list)
     model = world.model
-    # all bodies of a tree that hangs together, the root first
+    # all bodies of a kinematic tree, the root first
     trees = {p: np.flatnonzero(model.body_rootid == model.body_rootid[world.body(p)]).tolist() for p in props}
     movable = {p: tree for p, tree in trees.items() if model.body_weldid[world.body(p)] != 0}
     own = {root: [world.body(b) for b in bodies] for root, bodies in characters.items()}
@@ -64,13 +64,13 @@ def find_cast(world: World, meta: dict[str, object], skeletons: Sequence[Skeleto
         for skeleton in skeletons
         for node in np.flatnonzero((skeleton.bone_of >= 0) & (skeleton.bone_of != np.arange(model.nbody))).tolist()
     }
-    # creatures stand on bones, and have no sites for it
+    # the feet of creatures are bones, not sites
     sites = [world.site(f) for f in feet if f not in world.names(mujoco.mjtObj.mjOBJ_BODY)]
     return Cast(own, sites, movable | _soft_props(world, known), flesh)
 
 
 def _soft_props(world: World, known: set[int]) -> dict[str, list[int]]:
-    """Flexes on movable bodies of their own are props too, called like the flex."""
+    """Flexes on movable bodies of their own are props too, with the name of the flex."""
     model = world.model
     carried = {flex_name(model, f): sorted({*carriers(model, f).tolist()}) for f in range(model.nflex)}
     return {n: own for n, own in carried.items() if not known & {*own} and all(model.body_weldid[b] != 0 for b in own)}

@@ -1,4 +1,4 @@
-"""What waits for a page: a latest-wins slot for each kind of message, so that a slow page drops frames and slows nobody."""
+"""What waits for a page: a latest-wins slot for each kind of message, so that a slow page only drops frames."""
 
 import struct
 from collections.abc import Callable
@@ -8,26 +8,26 @@ MAX_WAITING = 64
 
 
 class Client:
-    """One page: the latest of each kind waits for it, and nobody waits for the page."""
+    """One page: the latest message of each kind waits for it; the server never waits for the page."""
 
     def __init__(self) -> None:
         self.slots: dict[str, str | bytes] = {}
-        # where it goes; None while the page takes no more
+        # writes to the socket; None while the page accepts no more
         self.write: Callable[[bytes], None] | None = None
         self.frames = self.dropped = self.refused = 0
 
     def offer(self, key: str, content: str | bytes) -> None:
         if key in self.slots:
             self.dropped += 1
-            # it goes to the end of the line: what came later may depend on it
+            # move it to the end of the queue: later messages may depend on it
             del self.slots[key]
         elif len(self.slots) >= MAX_WAITING:
-            # the oldest of those that nothing replaces
+            # drop the oldest message that has no newer version
             del self.slots[next((k for k in self.slots if " " in k), next(iter(self.slots)))]
         self.slots[key] = content
 
     def flush(self) -> None:
-        """Write what waits, as far as the page takes it."""
+        """Write what waits, as far as the page accepts it."""
         while self.slots and self.write is not None:
             key = next(iter(self.slots))
             content = self.slots.pop(key)

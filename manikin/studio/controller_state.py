@@ -1,4 +1,4 @@
-"""What the studio knows of a controller: its last decision, to be looked at, and what it needs to go on the same way."""
+"""What the studio keeps of a controller: its last solution, for display, and the state it needs to continue identically."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
 
-# what may be changed in a Direct controller while it runs, and what it counts
+# settings of a Direct controller that may change while it runs, and its counter
 _DIRECT = ("formulation", "damping", "contact_joints", "compliant", "unilateral", "contradictions")
 
 
 class Watched:
-    """A prioritized controller whose last solution can be looked at."""
+    """A prioritized controller that keeps its last solution."""
 
     def __init__(self, controller: Prioritized) -> None:
-        self.controller = controller
+        self.inner = controller
         self.solution: Solution | None = None
 
     def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control:
-        self.solution = self.controller.solve(world, tasks, dt)
+        self.solution = self.inner.solve(world, tasks, dt)
         return Control(self.solution.ctrl, None, self.solution.report)
 
 
 def watch(run: Run) -> Watched | Direct:
-    """Have the run's controller keep its last decision. A Direct one does so by itself."""
+    """Have the run's controller keep its last solution. A Direct controller already does."""
     controller = run.controller
     if isinstance(controller, Direct):
         return controller
@@ -43,30 +43,30 @@ def watch(run: Run) -> Watched | Direct:
 
 @dataclass(frozen=True)
 class Memory:
-    """Between two updates: the present decision, which goes on until the next, and the controller's settings."""
+    """State between two updates: the present decision, which holds until the next, and the controller's settings."""
 
     ramp: Array | None  # (nu,)
-    told: dict[str, TaskReport]
+    reports: dict[str, TaskReport]
     settings: dict[str, Any]
 
 
-def remember(run: Run, mind: Watched | Direct) -> Memory:
-    """What the next step depends on, as plain values. Inputs of the actuators are part of the state."""
-    settings = {name: getattr(mind, name) for name in _DIRECT} if isinstance(mind, Direct) else {}
+def remember(run: Run, controller: Watched | Direct) -> Memory:
+    """What the next step depends on, as plain values. Actuator inputs are part of the state."""
+    settings = {name: getattr(controller, name) for name in _DIRECT} if isinstance(controller, Direct) else {}
     now = run._control
     if now is None:
         return Memory(None, {}, settings)
     return Memory(None if now.ramp is None else now.ramp.copy(), now.report(), settings)
 
 
-def recall(run: Run, mind: Watched | Direct, memory: Memory, ctrl: Array | None) -> None:
-    """Go on from there. ctrl: of the last step, None before the first."""
-    told = memory.told
-    run._control = None if ctrl is None else Control(ctrl.copy(), None, lambda: told, memory.ramp)
+def recall(run: Run, controller: Watched | Direct, memory: Memory, ctrl: Array | None) -> None:
+    """Restore a memory. ctrl: of the last step, None before the first."""
+    reports = memory.reports
+    run._control = None if ctrl is None else Control(ctrl.copy(), None, lambda: reports, memory.ramp)
     for name, value in memory.settings.items():
-        setattr(mind, name, value)
-    if isinstance(mind, Direct):
-        # of another moment
-        mind.last = []
+        setattr(controller, name, value)
+    if isinstance(controller, Direct):
+        # it belongs to another moment
+        controller.last = []
     else:
-        mind.solution = None
+        controller.solution = None

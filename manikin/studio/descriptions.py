@@ -1,4 +1,4 @@
-"""What a page is told of a run: its bodies, goals, handles, and the present drag."""
+"""What a page receives about a run: bodies, goals, handles and the present drag."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from manikin.studio.why import vec
 
 
 def model_message(live: Live, take: str) -> m.Model:
-    """All that a page needs to know of a scene."""
+    """Everything a page needs to know about a scene."""
     scene, world = live.scene, live.world
     bodies = []
     for number, name in enumerate(live.bodies):
@@ -53,11 +53,11 @@ def input_message(live: Live, held: bool, stamp: float) -> m.Input:
     assert live.grip is not None
     grip, world = live.grip, live.world
     newtons = float(np.linalg.norm(live.force))
-    told = live.told()
-    if grip.task and told:
-        newtons = told[grip.task].force if grip.task in told else 0.0
+    reports = live.reports()
+    if grip.task and reports:
+        newtons = reports[grip.task].force if grip.task in reports else 0.0
     limit = pulls.force_limit(world, live.cast, grip, live.run)
     return m.Input(
-        grip.target, grip.mode, vec(pulls.place_of(world, live.cast, grip)), vec(grip.goal), vec(live.force), newtons,
+        grip.target, grip.mode, vec(pulls.place_of(world, live.cast, grip)), vec(grip.pointer), vec(live.force), newtons,
         limit, held, stamp,
     )  # fmt: skip

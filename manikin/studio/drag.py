@@ -1,7 +1,7 @@
 """Dragging: what a pointer does to the tasks of a run. The forces of pushes and springs are in `pulls`.
 
 A part that a task moves has that task's goal moved; any other part of a character gets a task of its own for a while; props
-are pulled by a damped spring. Nothing is moved by force of the keyboard: it all goes through the physics.
+are pulled by a damped spring. Nothing is teleported: everything goes through the physics.
 """
 
 from dataclasses import dataclass, field, replace
@@ -23,16 +23,18 @@ from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
 
-# how hard a body part, and the centre of mass, may be pulled along [N], beside what carries their weight
+# the largest force on a body part and on the centre of mass [N], in addition to supporting the weight
 PART_FORCE, LEAN_FORCE = 300.0, 400.0
+# a goal follows the pointer no faster than a quick hand moves [m/s]: a pointer can jump, and would tear things along
+HAND_SPEED = 5.0
 # of creatures under direct control, pins come first and drags second (Kim & Pollard 2011, section 5.3)
 SECOND = 1
 
 
 def waiting_tasks(direct: bool = False) -> list[Task]:
-    """The tasks that a run in the studio has beside its own. direct: for characters that are only dragged.
+    """The tasks that the studio adds to those of a run. direct: for characters under direct control.
 
-    Those are limited by the torques of their joints, not by a force.
+    Those are limited by their joint torques, not by a force.
     """
     nobody = Points(np.array([1]), np.zeros((1, 3)))
     if direct:
@@ -49,17 +51,17 @@ def _part_law() -> Stabilize:
 
 
 def _turn_law() -> Stabilize:
-    # as a scene file would have it, in degrees
+    # 45 degrees, as a scene file gives it
     return Stabilize(1.5, 0.05, float(np.deg2rad(45.0)))
 
 
 def _quick_law() -> Stabilize:
-    """For small, strong things that shall jump when they are thrown up."""
+    """For small, strong characters that must be able to jump."""
     return Stabilize(3.0, 0.02, 0.5)
 
 
 def _fresh(task: Task, law: Stabilize) -> Stabilize:
-    """The law with which a waiting task begins again."""
+    """The law with which a waiting task starts."""
     return law if task.max_force is not None else _quick_law()
 
 
@@ -86,29 +88,39 @@ class Dragged:
 
 @dataclass
 class Grip:
-    """What the pointer holds. body: number, -1 for a centre of mass; task: whose goal it moves, "" for none."""
+    """What the pointer holds. body: number, -1 for a centre of mass; task: the one whose goal it moves, "" for none."""
 
     target: str
     mode: Mode
     body: int
     point: Array  # (3,) in the body's frame
-    goal: Array  # (3,) world
+    goal: Array  # (3,) world; where the pointer is, or on its way there
     task: str = ""
     first: int = 0  # row of the task where it begins
     axes: tuple[int, ...] = (0, 1, 2)
     shift: Array = field(default_factory=lambda: np.zeros(3))  # from the grabbed point to the task's own, body frame
-    start: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))  # the body's turn when it was grabbed
-    turn: Array | None = None  # (4,) since then
-    rivals: tuple[str, ...] = ()  # tasks that could pull against the drag of another part of the same character
-    resting: tuple[str, ...] = ()  # those of them that were told to wait
-    before: Goal | Array | None = None  # the goal, or the place of a law that holds, to go back to
+    start: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))  # the body's orientation when it was grabbed
+    turn: Array | None = None  # (4,) rotation since then
+    rivals: tuple[str, ...] = ()  # tasks of the same character that could pull against the drag
+    resting: tuple[str, ...] = ()  # rivals that are switched off meanwhile
+    before: Goal | Array | None = None  # the goal, or the place of a Hold law, to return to
+    pointer: Array = field(default_factory=lambda: np.zeros(3))  # (3,) world, where the goal is to go
+
+    def __post_init__(self) -> None:
+        self.pointer = self.goal.copy()
+
+    def follow(self, seconds: float) -> None:
+        """The goal moves towards the pointer, no faster than a hand."""
+        left = self.pointer - self.goal
+        far, most = float(np.linalg.norm(left)), HAND_SPEED * seconds
+        self.goal = self.pointer.copy() if far <= most else self.goal + left * (most / far)
 
 
 # --- markers and handles
 
 
 def markers(run: Run) -> list[tuple[str, Task, int, int, Array]]:
-    """Goals that can be dragged: (name, task, body, first row, place). They are places that do not move by themselves."""
+    """Goals that can be dragged: (name, task, body, first row, place). They are places that do not move on their own."""
     out = []
     for task in run.tasks:
         if task.name in STUDIO or not isinstance(task.measure, Points):
@@ -122,7 +134,7 @@ def markers(run: Run) -> list[tuple[str, Task, int, int, Array]]:
 
 
 def goal_value(world: World, task: Task) -> Array | None:
-    """Where a task is headed now; None where it does not say."""
+    """The present goal of a task; None where it has none."""
     if isinstance(task.law, Hold):
         return task.law.place
     return None if task.goal is None else np.asarray(task.goal.at(world, moving=False).value)
@@ -138,7 +150,7 @@ def com_of(world: World, bodies: list[int]) -> Array:
 
 
 def grab(run: Run, cast: Cast, message: Grab) -> Grip:
-    """Take hold of a body, a marker or a centre of mass; it is wanted where it is until the pointer moves."""
+    """Take hold of a body, a marker or a centre of mass; its goal is its present place until the pointer moves."""
     if message.mode == "goal":
         return _grab_goal(run, message)
     if message.mode == "com":
@@ -158,7 +170,7 @@ def grab(run: Run, cast: Cast, message: Grab) -> Grip:
 
 
 def modes_of(cast: Cast, body: int) -> tuple[Mode, ...]:
-    """How a body can be grabbed, the plain drag first."""
+    """The modes in which a body can be grabbed, the plain drag first."""
     part_of, _ = cast.of(body)
     if part_of == "character":
         return ("task", "push")
@@ -174,7 +186,7 @@ def _grab_part(run: Run, cast: Cast, grip: Grip) -> None:
             continue
         k = measure.bodies.tolist().index(grip.body)
         grip.task, grip.first = task.name, 3 * k
-        # the task moves its own point of the body, the pointer the one that was grabbed
+        # the task moves its own point of the body, the pointer the grabbed one
         grip.shift = measure.offsets[k] - grip.point
         grip.before = _goal_before(task)
         return
@@ -184,9 +196,9 @@ def _grab_part(run: Run, cast: Cast, grip: Grip) -> None:
     task.aim_at(Fixed(grip.goal.copy()))
     grip.task = DRAG
     if task.max_force is None:
-        # under direct control priorities alone decide who gives way
+        # under direct control priorities alone decide which task yields
         return
-    # whoever holds the trunk holds all that hangs on it
+    # a task that holds the trunk carries everything attached to it
     task.max_force = PART_FORCE + _weight(run.world, cast, grip.body)
     _, root = cast.of(grip.body)
     mine = cast.characters[root]
@@ -211,7 +223,7 @@ def _grab_goal(run: Run, message: Grab) -> Grip:
 
 
 def _grab_com(run: Run, cast: Cast, message: Grab) -> Grip:
-    """The centre of mass: the goal of the task that keeps it, or the waiting task."""
+    """The centre of mass: moves the goal of the task that controls it, or uses the waiting task."""
     if message.target not in cast.characters:
         raise InputError(f"no character is called '{message.target}'{did_you_mean(message.target, cast.characters)}")
     world, bodies = run.world, cast.characters[message.target]
@@ -250,7 +262,7 @@ def hold_on(run: Run, grip: Grip) -> None:
         _rest(run, grip)
     else:
         _move_goal(run, task, grip)
-        # a goal that is held aside is not reached: no step of the script, such as a grasp, may follow from it
+        # a dragged goal does not count as reached: no step of the script, such as a grasp, may follow from it
         task.error = float("inf")
     turning = by_name(run, TURN)
     if grip.turn is not None and grip.body >= 0 and grip.mode == "task":
@@ -262,14 +274,14 @@ def hold_on(run: Run, grip: Grip) -> None:
 
 
 def _rest(run: Run, grip: Grip) -> None:
-    """Empty hands wait while another part is dragged: both at once would tear at the figure."""
+    """Tasks of empty hands are off while another part is dragged: the two would pull against each other."""
     for name in grip.rivals:
         task = by_name(run, name)
         if task.active and not run.world.held:
             task.active = False
             grip.resting = (*grip.resting, name) if name not in grip.resting else grip.resting
         if name in grip.resting:
-            # nor may the script go on
+            # and the script must wait
             task.error = float("inf")
 
 
@@ -286,7 +298,7 @@ def _move_goal(run: Run, task: Task, grip: Grip) -> None:
             task.law.place[rows] = value
         return
     if not isinstance(task.goal, Dragged):
-        # the script has a new goal: that is the one to go back to
+        # the script has set a new goal: that is the one to return to
         grip.before = task.goal
         size = grip.first + len(value) if task.goal is None else len(task.goal.at(run.world, False).value)
         task.goal = Dragged(task.goal, grip.first, value, size)
@@ -308,9 +320,10 @@ def let_go(run: Run, grip: Grip) -> None:
         task.active = False
         return
     if grip.mode == "goal":
-        # also where time has stood since the pointer moved
+        # also when time was paused since the pointer moved
+        grip.goal = grip.pointer.copy()
         _move_goal(run, task, grip)
-    # unknown until the controller has looked
+    # unknown until the controller has evaluated it
     task.error = float("inf")
     if isinstance(task.law, Hold):
         if grip.mode != "goal":

@@ -12,7 +12,7 @@ from manikin.scenes.scene import Scene, load_scene
 from manikin.studio.server import Running, Studio
 from manikin.studio.takes import TakeFolder, data_folder
 
-# a token that someone chooses is at least so long
+# the shortest token that a user may choose
 MIN_TOKEN = 12
 OPEN_DOOR = (
     "anyone who reaches this machine and knows the token can drive the studio, read its takes and delete them, and what is "
@@ -33,8 +33,8 @@ def studio(
 ) -> Running:
     """Open the studio, with a scene or with the gallery, and print its address.
 
-    block: stay until Ctrl-C; otherwise return at once, and `close()` of what is returned ends it. takes: the folder in which
-    takes are kept. host: other than this machine's own (loopback) demands a token of your choice.
+    block: stay until Ctrl-C; otherwise return at once an object whose `close()` ends it. takes: the folder for takes.
+    host: any address other than loopback requires a token of your choice.
     """
     check_door(host, token)
     chosen = None if scene is None else scene if isinstance(scene, Scene) else load_scene(scene)
@@ -76,7 +76,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_door(host: str, token: str | None) -> None:
-    """A door to other machines needs a key of one's own, and any key must be hard to guess."""
+    """An address that other machines can reach needs a token chosen by the user, and any token must be hard to guess."""
     if not is_loopback(host) and token is None:
         raise InputError(f"--host {host}: can be reached from other machines and needs --token as well: {OPEN_DOOR}")
     if token is not None and (len(token) < MIN_TOKEN or not token.isascii() or not token.isprintable() or " " in token):

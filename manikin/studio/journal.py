@@ -31,16 +31,16 @@ _CODES = {"head": b"H", "mjcf": b"M", "initial": b"I", "frame": b"F", "ctrl": b"
           "event": b"e", "change": b"c", "input": b"i", "end": b"z"}  # fmt: skip
 _KINDS = {code: kind for kind, code in _CODES.items()}
 _TABLES = ("head", "event", "change", "input", "end")
-# at the latest after so many seconds what was recorded is with the operating system
+# seconds after which what was recorded is handed to the operating system, at the latest
 FLUSH = 0.25
-# inputs of so many steps wait to be written together, where frames are rare
+# where frames are rare, the inputs of so many steps are written together
 MOST_INPUTS = 256
-# events of a take that are told; a script that goes round and round has no end of them
+# the most events of a take that are reported: a script that loops produces them without end
 MAX_TICKS = 200
 
 
 class Journal(Recorder):
-    """A recorder that keeps nothing in memory but where its frames begin."""
+    """A recorder that keeps only the offsets of its frames in memory."""
 
     def __init__(
         self, world: World, tasks: list[Task], fps: float, meta: dict[str, Any], path: Path, prefix: "Past | None" = None,
@@ -58,7 +58,7 @@ class Journal(Recorder):
         if prefix is None:
             super().__init__(world, tasks, fps, meta)
             return
-        # goes on where an earlier take is left: its beginning is copied
+        # continues an earlier take from some point: its beginning is copied
         self.world, self.tasks, self.fps, self.meta = world, tasks, fps, meta
         prefix.copy_to(self._file, steps, self.offsets, self.frame_steps, self.times)
         self.ticks = [tick for tick in prefix.ticks if tick[0] < steps * world.timestep - 1e-9]
@@ -130,7 +130,7 @@ class Journal(Recorder):
         self._file.write(b"".join(waiting))
 
     def flush(self) -> None:
-        """Hand over to the operating system: from here on a kill of this process loses nothing of it."""
+        """Hand everything to the operating system: if this process is killed now, nothing is lost."""
         self._write()
         self._file.flush()
         self._flushed = time.monotonic()
@@ -215,10 +215,10 @@ class Past:
         target.write(MAGIC)
         done = 0
         for kind, offset, content in self.records():
-            # what is given or switched at that very moment belongs to what comes after
+            # inputs and switches at that very moment belong to what follows
             if kind == "end" or (done == steps and len(times) and kind not in ("frame", "key")):
                 break
-            # the beginning lies at the same places
+            # the offsets of the beginning are the same
             target.write(_RECORD.pack(_CODES[kind], len(content)) + content)
             if kind == "ctrl":
                 done += 1
@@ -229,7 +229,7 @@ class Past:
                 times.append(at)
 
     def recording(self) -> Recording:
-        """The whole take as the contract has it."""
+        """The whole take as a Recording."""
         parts: dict[str, list[bytes]] = {kind: [] for kind in _CODES}
         for kind, _, content in self.records():
             parts[kind].append(content)
@@ -273,7 +273,7 @@ def _table(path: Path, content: bytes) -> dict[str, Any]:
 
 
 def _tick(path: Path, content: bytes) -> tuple[float, str]:
-    """When an event was, and what."""
+    """The time and the name of an event."""
     event = _table(path, content)
     try:
         return float(event["time"]), str(event["name"])

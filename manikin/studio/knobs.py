@@ -26,7 +26,7 @@ from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
 _LAW_KEYS = ("frequency", "smoothing")
-# settings of a Direct controller: values by number, and how they are called
+# settings of a Direct controller: values by number, and their labels
 _DIRECT: dict[str, tuple[tuple[str | bool, ...], tuple[str, ...]]] = {
     "control.formulation": (get_args(Formulation), get_args(Formulation)),
     "control.contact_joints": ((False, True), ("off", "on")),
@@ -35,7 +35,7 @@ _DIRECT: dict[str, tuple[tuple[str | bool, ...], tuple[str, ...]]] = {
 
 
 class KnobBox:
-    """The knobs of a run. turned: {path: value} of the live ones that are not where the scene has them."""
+    """The knobs of a run. turned: {path: value} of the live ones that differ from the scene."""
 
     def __init__(self, scene: Scene, run: Run, cast: Cast) -> None:
         self.scene, self.run, self.cast = scene, run, cast
@@ -46,7 +46,7 @@ class KnobBox:
         self._mass, self._inertia = model.body_mass.copy(), model.body_inertia.copy()
 
     def infos(self) -> tuple[KnobInfo, ...]:
-        """Every knob that the scene declares, and what can be chosen under direct control."""
+        """Every knob that the scene declares, and the choices of direct control."""
         declared = tuple(
             KnobInfo(
                 path, *self._ends(path), knob.unit, self.value(path), self.is_live(path), knob.choices or (), knob_title(path, knob)
@@ -64,14 +64,14 @@ class KnobBox:
         return (0.0, len(knob.choices) - 1.0) if knob.choices else knob.range or (0.0, 1.0)
 
     def value(self, path: str) -> float | None:
-        """Where a knob is now."""
+        """The present value of a knob."""
         if path in self.choices:
-            # a step of the script may have chosen too
+            # a step of the script may have set it too
             return float(self.choices[path][0].index(getattr(self.direct, _key(path))))
         return self.turned[path] if path in self.turned else self._given(path)
 
     def _given(self, path: str) -> float | None:
-        """Where the scene has it."""
+        """Its value in the scene."""
         if path in self.choices:
             return float(self.choices[path][0].index(value_at(self.scene, path)))
         texts = self._texts(path)
@@ -90,14 +90,14 @@ class KnobBox:
         return texts[int(value)] if texts else value
 
     def changes(self) -> dict[str, object]:
-        """{path: value} as a scene file would have it, of what was turned."""
+        """{path: value}, as in a scene file, of the knobs that were changed."""
         out: dict[str, object] = {}
         for path, value in self.turned.items():
             out[path] = self.choices[path][0][int(value)] if path in self.choices else value
         return out
 
     def check(self, path: str, value: float) -> None:
-        """A declared knob, within its ends."""
+        """Check that a knob is declared and a value within its range."""
         names = self.choices[path][1] if path in self.choices else self._texts(path)
         if names:
             if value not in range(len(names)):
@@ -111,7 +111,7 @@ class KnobBox:
             raise InputError(f"knob.value: '{path}' given {value:g} (allowed: {low:g} to {high:g} {unit})")
 
     def is_live(self, path: str) -> bool:
-        """Whether it can be turned while the scene runs."""
+        """Whether it can be changed while the scene runs."""
         if path in self.choices:
             return True
         if self._texts(path):
@@ -128,7 +128,7 @@ class KnobBox:
         return False
 
     def turn_to(self, turned: dict[str, float]) -> None:
-        """All live knobs to where they were at another moment."""
+        """Set all live knobs to their values at another moment."""
         for path in {*self.turned, *turned}:
             value = turned[path] if path in turned else self._given(path)
             if value is not None and value != self.value(path):
@@ -136,9 +136,9 @@ class KnobBox:
         self.turned = dict(turned)
 
     def turn(self, path: str, value: float) -> None:
-        """Turn a live knob; edits of the model are recorded."""
+        """Set a live knob; edits of the model are recorded."""
         if not self.is_live(path):
-            raise InputError(f"knob.path: '{path}' cannot be turned while the scene runs")
+            raise InputError(f"knob.path: '{path}' cannot be changed while the scene runs")
         table, _, rest = path.partition(".")
         name, _, key = rest.rpartition(".")
         if path in self.choices:
@@ -158,11 +158,11 @@ class KnobBox:
         return next((t for t in self.run.tasks if t.name == name), None)
 
     def _weigh(self, prop: str, factor: float) -> None:
-        """Another mass for a prop: its inertia goes with it, and those who balance it know."""
+        """Change the mass of a prop, with its inertia and the load that balance tasks count on."""
         world, bodies = self.run.world, self.cast.props[prop]
         model, recorder = world.model, self.run.recorder
         model.body_mass[bodies], model.body_inertia[bodies] = factor * self._mass[bodies], factor * self._inertia[bodies]
-        # mj_setConst moves the anchors of ball joints to where they are in the zero pose: they are put back, and recorded
+        # mj_setConst moves the anchors of ball joints to their places in the zero pose: restore and record them
         anchors = model.eq_data.copy()
         mujoco.mj_setConst(model, mujoco.MjData(model))
         model.eq_data[:] = anchors
@@ -178,7 +178,7 @@ class KnobBox:
                 task.goal = _braced(task.goal, task.measure)
 
     def _feel(self, measure: CentreOfMass, task: str, bodies: list[int]) -> None:
-        """What a load counts in the balance, up to the share that the task allows."""
+        """How much of a load counts in the balance, up to the fraction that the task allows."""
         if not measure.carried[bodies].any():
             return
         most = self.scene.tasks[task].carried * measure.masses.sum() if task in self.scene.tasks else np.inf
@@ -186,7 +186,7 @@ class KnobBox:
 
 
 def _braced(goal: Goal | None, measure: CentreOfMass) -> Goal | None:
-    """Whoever leans back for a load leans for the new one."""
+    """Goals that brace for a load now brace for the new one."""
     if isinstance(goal, Dragged):
         return replace(goal, base=_braced(goal.base, measure))
     if not isinstance(goal, Braced):
@@ -200,6 +200,6 @@ def _key(path: str) -> str:
 
 
 def _number(scene: Scene, path: str) -> float | None:
-    """What the scene has at a knob's path."""
+    """The scene's value at a knob's path."""
     value = value_at(scene, path)
     return None if value is None else float(value)

@@ -1,7 +1,7 @@
-"""A run with a user's hands in it: inputs act between steps, are recorded, and can be given again to get the same motion.
+"""A run with user input: inputs act between steps, are recorded, and reproduce the same motion when given again.
 
-A `Moment` is all that the next step depends on. A step leaves contacts and forces behind that the next one looks at, so a
-moment holds the state before the last step and `restore` does that step once more.
+A `Moment` is everything the next step depends on. The next step also reads the contacts and forces of the last one, so a
+moment holds the state before the last step, and `restore` repeats that step.
 """
 
 import copy
@@ -31,13 +31,13 @@ from manikin.studio.pins import PinBoard, pin_tasks
 from manikin.studio.soft import Fine, Surfaces
 
 Array = NDArray[np.float64]
-# what changes the motion, and so is recorded
+# inputs that change the motion, and are recorded
 LiveInput = Grab | Drag | Release | Knob | Assist | Pin | Unpin | Arm | Rank | Switch | Follow
 
 
 @dataclass
 class _Hand:
-    """The pointer's force, asked for when kinematics are fresh."""
+    """The pointer's force, computed when kinematics are up to date."""
 
     live: "Live"
 
@@ -52,7 +52,7 @@ class _Hand:
 
 @dataclass
 class _Helper:
-    """The assist of one character."""
+    """The assisting force on one character."""
 
     live: "Live"
     root: str
@@ -87,11 +87,11 @@ class Live:
         self.meta = run.recorder.meta
         if self.make is None:
             run.recorder = None
-        self.mind = watch(run)
+        self.controller = watch(run)
         self.run = run
         self.bodies = run.world.names(mujoco.mjtObj.mjOBJ_BODY)
         self._script = run.script
-        skeletons = self.mind.skeletons if isinstance(self.mind, Direct) else ()
+        skeletons = self.controller.skeletons if isinstance(self.controller, Direct) else ()
         self.cast = find_cast(run.world, self.meta, skeletons)
         self.board = PinBoard(run, self.cast)
         run.pullers = (*run.pullers, self.board, _Hand(self), *(_Helper(self, root) for root in self.cast.characters))
@@ -100,7 +100,7 @@ class Live:
         self._before = run.world.full_state()
 
     def retire(self) -> None:
-        """No more steps. A run and its hands know each other: parted, its model goes now and not when garbage is next due."""
+        """End it. Breaking the reference cycle frees the model now rather than at the next garbage collection."""
         self.run.pullers = ()
 
     @property
@@ -116,7 +116,7 @@ class Live:
     def give(self, message: LiveInput) -> None:
         """An input that acts from the next step on."""
         if isinstance(message, Grab):
-            # refused before the present grip is lost
+            # a grab that is refused must not lose the present grip
             taken = drag.grab(self.run, self.cast, message)
             self._let_go()
             self.grip = taken if not taken.task else drag.grab(self.run, self.cast, message)
@@ -124,7 +124,7 @@ class Live:
         elif isinstance(message, Drag):
             if self.grip is None:
                 return
-            self.grip.goal = np.array(message.goal)
+            self.grip.pointer = np.array(message.goal)
             self.grip.turn = None if message.turn is None else np.array(message.turn) / np.linalg.norm(message.turn)
             self._note("drag", goal=message.goal, **({} if message.turn is None else {"turn": message.turn}))
         elif isinstance(message, Release):
@@ -139,7 +139,7 @@ class Live:
             self.helped = np.zeros(3)
             self._note("assist", newtons=message.newtons)
         else:
-            if not isinstance(self.mind, Direct):
+            if not isinstance(self.controller, Direct):
                 raise InputError("pins and priorities are for creatures under direct control")
             self.board.give(message)
             self._note(message.kind, **vars(message))
@@ -162,6 +162,7 @@ class Live:
         if run.script.done:
             run.script = self._over()
         if self.grip is not None:
+            self.grip.follow(world.timestep)
             drag.hold_on(run, self.grip)
         mujoco.mj_getState(world.model, world.data, self._before, INTEGRATION)
         run.advance(1)
@@ -172,7 +173,7 @@ class Live:
         return Over(script.failed, script.facts, script.finished, self.step_name())
 
     def step_name(self) -> str:
-        """The step that the script is in."""
+        """The present step of the script."""
         script = self.run.script
         if isinstance(script, Over):
             return script.last
@@ -189,13 +190,13 @@ class Live:
         assert isinstance(script, Steps)
         return script.finished, "" if script.finished else why_stuck(self.world, self.run.tasks, script)
 
-    def told(self) -> dict[str, TaskReport]:
-        """How each task fared in the last step; nothing before the first."""
+    def reports(self) -> dict[str, TaskReport]:
+        """The report of each task in the last step; empty before the first."""
         control = self.run._control
         return {} if control is None else control.report()
 
     def facts(self) -> dict[str, Any]:
-        """What the report shall say; the help that was given is part of it."""
+        """Facts for the report, the assist included."""
         return {**self.run.script.facts, **({"assist_impulse": self.impulse} if self.impulse else {})}
 
     # --- moments
@@ -211,7 +212,7 @@ class Live:
             dynamics.load.copy(), dynamics.external.copy(), run._pushed, [task_state(t) for t in run.tasks], state,
             copy.deepcopy(script) if isinstance(script, Over) else None, dict(self.knobs.turned), copy.deepcopy(self.grip),
             copy.deepcopy(self.board.pins), (self.board.keys, self.board.pending), self.assist, self.impulse,
-            remember(run, self.mind),
+            remember(run, self.controller),
         )  # fmt: skip
 
     def restore(self, moment: Moment) -> None:
@@ -228,11 +229,11 @@ class Live:
             data.ctrl[:], data.xfrc_applied[:] = moment.ctrl, moment.wrench
             mujoco.mj_step2(model, data)
         else:
-            # kinematics for whoever grabs now; the state as it was, warm start included
+            # kinematics for a grab; then the state as it was, warm start included
             world.forward()
             mujoco.mj_setState(model, data, moment.before, INTEGRATION)
             data.eq_active[:] = moment.eq_active
-        recall(run, self.mind, moment.memory, moment.ctrl if moment.steps else None)
+        recall(run, self.controller, moment.memory, moment.ctrl if moment.steps else None)
         world.switched.clear()
         world.find_held()
         dynamics = world.dynamics()
@@ -276,5 +277,5 @@ def run_again(live: Live, inputs: Sequence[tuple[int, LiveInput]], steps: int) -
 
 
 def with_values(scene: Scene, values: dict[str, Any]) -> Scene:
-    """The scene with other values at dotted paths."""
+    """The scene with values changed at dotted paths."""
     return parse_scene(scene.model_dump(exclude_defaults=True), scene.where, values)

@@ -1,6 +1,6 @@
 """How fast the studio is, seen by raw clients from another process.
 
-Run as a program it serves a scene and tells its own figures, one JSON object for each line that it is sent.
+Run as a program it serves a scene and reports its own figures, one JSON object for each line it receives.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from manikin.studio.takes import TakeFolder
 Figures = dict[str, float]
 # pointer events per second of a quick mouse
 POINTER = 120.0
-# a scene opens within so many seconds, also where nothing is compiled yet
+# a scene opens within so many seconds, even if nothing is compiled yet
 PATIENCE = 300.0
 
 
@@ -42,7 +42,7 @@ PATIENCE = 300.0
 
 
 class Served:
-    """A studio in another process, asked for its figures."""
+    """A studio in another process that reports its figures."""
 
     def __init__(self, folder: Path) -> None:
         threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -55,8 +55,8 @@ class Served:
         assert self._process.stdout is not None
         self._in: IO[str] = self._process.stdin
         self._out: IO[str] = self._process.stdout
-        told = self.stats()
-        self.port, self.token = int(told["port"]), str(told["token"])
+        figures = self.stats()
+        self.port, self.token = int(figures["port"]), str(figures["token"])
 
     def stats(self) -> dict[str, Any]:
         self._in.write("\n")
@@ -92,13 +92,13 @@ def serve(folder: Path) -> None:
         session = running.studio.session
         for _ in sys.stdin:
             live = session.live
-            told = {
+            figures = {
                 "port": running.port, "token": running.studio.token, "cpu": time.process_time(), "steps": session.step_seconds,
                 "wall": time.perf_counter(), "time": 0.0 if live is None else live.time, "diverged": session.diverged,
                 "memory": memory_mb(), "delays": list(session.delays), "threads": threading.active_count(),
             }  # fmt: skip
             session.delays.clear()
-            print(json.dumps(told), flush=True)
+            print(json.dumps(figures), flush=True)
 
 
 def memory_mb() -> float:
@@ -154,7 +154,7 @@ async def watchers(server: Served, count: int):  # type: ignore[no-untyped-def]
 
 
 async def _window(server: Served, clients: list[Watcher], seconds: float, sent: dict[float, float]) -> dict[str, Any]:
-    """Drag for some seconds; what the server says about them, and the frames that the first client got."""
+    """Drag for some seconds; the server's figures for them, and the frames that the first client got."""
     before, frames = server.stats(), clients[0].frames
     began = time.perf_counter()
     number = 0
@@ -175,7 +175,7 @@ async def _window(server: Served, clients: list[Watcher], seconds: float, sent: 
 
 
 async def _running(server: Served) -> None:
-    """Come back when a second has been simulated."""
+    """Wait until a second has been simulated."""
     end = time.monotonic() + PATIENCE
     while server.stats()["time"] < 1.0:
         if time.monotonic() > end:
@@ -215,9 +215,9 @@ async def _measure(server: Served, seconds: float) -> Figures:
 
 
 def recording_share(seconds: float = 6.0) -> float:
-    """Processor time that the journal takes for each simulated second, taken off from the steps by turns.
+    """Processor time of the journal per simulated second: the difference between steps with and without it, alternating.
 
-    Turns are short, and of whole frames, for the machine's speed changes; the outer quarters are left out.
+    The intervals are short, because the machine's speed changes, and whole frames; the outer quarters are left out.
     """
     turn, costs = 0.05, []
     with tempfile.TemporaryDirectory(prefix="manikin-") as folder:

@@ -1,6 +1,6 @@
-"""Moments: all that the next step of a run depends on, as plain values, and how tasks and scripts are put back to one.
+"""Moments: all that the next step of a run depends on, as plain values, and how tasks and scripts are restored to one.
 
-A moment goes to the preview's process, and back in time.
+Moments are sent to the preview's process and used to go back in time.
 """
 
 import copy
@@ -21,12 +21,12 @@ from manikin.studio.pins import Pin
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
-_LAW_SHARED = ("source", "leaders")  # never change, and every process has its own
+_LAW_SHARED = ("source", "leaders")  # these never change, and every process has its own
 
 
 @dataclass
 class Over:
-    """The script of a run whose script has ended: the character lives on with its last tasks."""
+    """The script of a run whose script has ended: the character continues with its last tasks."""
 
     failed: str | None
     facts: dict[str, bool | float | None]
@@ -68,7 +68,7 @@ class Moment:
 
 
 def fields_of(value: Any, *leave: str) -> dict[str, Any]:
-    """A copy of what a dataclass holds."""
+    """A copy of a dataclass's fields."""
     return {f.name: copy.deepcopy(getattr(value, f.name)) for f in dataclasses.fields(value) if f.name not in leave}
 
 
@@ -78,7 +78,7 @@ def set_fields(value: Any, state: dict[str, Any]) -> None:
 
 
 def task_state(task: Task) -> dict[str, Any]:
-    # what a task of the scene measures never changes, and its script knows it too
+    # the measure of a scene's task never changes, and its script refers to it too
     leave = ("law", "name") if task.name in STUDIO else ("law", "name", "measure")
     return {**fields_of(task, *leave), "law": (type(task.law), fields_of(task.law, *_LAW_SHARED))}
 

@@ -1,7 +1,7 @@
-"""Pins: what a person asks of a creature beside the drag, and in which order (Kim & Pollard 2011, section 3, Figure 3).
+"""Pins: what is asked of a creature in addition to the drag, with priorities (Kim & Pollard 2011, section 3, Figure 3).
 
-A pin keeps the turn of a bone or the angles of its joints. It is a task above the drags. It can be set or end at an event, such
-as lift-off, by itself. A run has a fixed number of tasks for pins, so that every process and recording knows them.
+A pin keeps the orientation of a bone or the angles of its joints. It is a task above the drags. It can be set or ended by an
+event, such as lift-off. A run has a fixed number of tasks for pins, the same in every process and recording.
 """
 
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
 PinInput = PinMessage | Unpin | Arm | Rank | Switch | Follow
-# how closely key poses are followed [Hz], and how far [s] they are apart at the least
+# how closely key poses are followed [Hz], and the shortest time between two of them [s]
 FOLLOWED, LEAST_SPAN = 6.0, 1e-3
 _WORDS = {"lift_off": "lift-off", "falling": "falling", "touch_down": "touch-down"}
 _EVENTS: tuple[Event, ...] = ("lift_off", "falling", "touch_down")
 
 
 def pin_tasks() -> list[Task]:
-    """The tasks that wait, switched off, for key poses and pins."""
+    """The tasks for key poses and pins, switched off until needed."""
     nobody = Points(np.array([1]), np.zeros((1, 3)))
     keys = Task(KEYS, nobody, Track(FOLLOWED), SECOND, active=False)
     return [keys, *(Task(name, nobody, _law(), 0, active=False) for name in SLOTS)]
@@ -49,7 +49,7 @@ def _law() -> Stabilize:
 class Pin:
     """value: a quaternion, or angles [rad]. at, then, until: as in the message Arm; fired, ended: when that happened [s].
 
-    off: switched off by hand. aloft: it has been in the air since it was made, or set: a touch-down comes after that.
+    off: switched off by hand. aloft: the character was in the air since it was made or set, so that a touch-down can follow.
     """
 
     task: str
@@ -66,7 +66,7 @@ class Pin:
 
     @property
     def waits(self) -> bool:
-        """It is to be set at an event that has not come."""
+        """Whether it is to be set at an event that has not happened yet."""
         return self.at is not None and self.fired is None
 
     @property
@@ -79,12 +79,12 @@ class Pin:
 
 
 class PinBoard:
-    """The pins of a run under direct control, and its priorities. It is asked in each step, when kinematics are fresh."""
+    """The pins and priorities of a run under direct control. Called in each step, when kinematics are up to date."""
 
     def __init__(self, run: Run, cast: Cast) -> None:
         self.run, self.cast = run, cast
         self.pins: list[Pin] = []
-        # key poses [time, deg...]: those that are followed, and whether they are yet to begin
+        # key poses [time, deg...] that are followed, and whether they are yet to begin
         self.keys: tuple[tuple[float, ...], ...] = ()
         self.pending = False
         self._happens: dict[str, dict[str, Condition]] = {}
@@ -95,7 +95,7 @@ class PinBoard:
     # --- by hand
 
     def give(self, message: PinInput) -> None:
-        """What a person asks for; it acts from the next update of control on."""
+        """Apply a message; it takes effect at the next update of control."""
         if isinstance(message, Rank):
             self._task(message.task).priority = message.priority
         elif isinstance(message, Switch):
@@ -116,7 +116,7 @@ class PinBoard:
             self._apply(pin, anew=False)
 
     def again(self) -> list[PinMessage]:
-        """Messages that arm those pins anew that wait for an event, or waited for one."""
+        """Messages that rearm the pins that wait, or waited, for an event."""
         return [PinMessage(p.target, p.what, p.at, p.then, p.until, tuple(p.value.tolist())) for p in self.pins if p.at]
 
     def _pin(self, message: PinMessage) -> None:
@@ -176,7 +176,7 @@ class PinBoard:
         task.active = message.on
 
     def _apply(self, pin: Pin, anew: bool = True) -> None:
-        """Bring the task into line with its pin. anew: with the value that the pin has now."""
+        """Make the task follow its pin. anew: with the value that the pin has now."""
         task = self._task(pin.task)
         if not pin.holds:
             task.active = False
@@ -219,7 +219,7 @@ class PinBoard:
             task.measure = measure
 
     def _begin_keys(self, world: World) -> None:
-        """From the pose of this moment, with the update of control that is due."""
+        """Start from the present pose, at the control update that is due."""
         task, rows = self._task(KEYS), np.array(self.keys)
         assert isinstance(task.measure, Posture)
         now = task.measure.angles(world.dynamics())[0]
@@ -230,7 +230,7 @@ class PinBoard:
     # --- by events
 
     def push(self, world: World) -> Push | None:
-        """Set and end what is armed for the present event. It is no force, but asked for like one."""
+        """A hook called before each control update: set and end pins whose event has happened. It exerts no force."""
         if self.pending and world.steps % self.run.every == 0:
             self._begin_keys(world)
         for pin in self.pins:
@@ -258,9 +258,9 @@ class PinBoard:
         if self.run.recorder is not None:
             self.run.recorder.event(f"{_WORDS[event]}: {pin.words} {'pinned' if begins else 'free'}")
 
-    # --- to be told
+    # --- for the page
 
-    def told(self) -> Pins:
+    def message(self) -> Pins:
         """All pins, and the priorities of the other tasks."""
         pins = [
             PinInfo(

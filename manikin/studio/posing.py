@@ -1,6 +1,6 @@
-"""Posing: a doll beside the run that is bent by hand for key poses (Kim & Pollard 2011, section 3). It acts on nothing.
+"""Posing: a doll that is bent by hand for key poses (Kim & Pollard 2011, section 3). It does not affect the run.
 
-Its root stays where the character is now; only the active joints move, within their limits. Flesh goes along with its bones.
+Its root stays where the character is now; only the active joints move, within their limits. Flesh moves with its bones.
 """
 
 import mujoco
@@ -15,9 +15,9 @@ from manikin.tasks.ik import Wish, solve_pose
 from manikin.tasks.measures import Orientation, Points, Posture
 
 Array = NDArray[np.float64]
-# how much matters: the root stays and loops are closed, the dragged point, the pose as it was
+# weights: root and closed loops stay, the dragged point, the pose as it was
 FIRM, PULL, KEEP = 30.0, 1.0, 0.03
-# trials for each move of the pointer
+# iterations for each move of the pointer
 TRIALS = 12
 
 
@@ -25,10 +25,10 @@ class Doll:
     """A copy of the present moment whose first character can be bent."""
 
     def __init__(self, live: Live) -> None:
-        mind = live.mind
-        if not isinstance(mind, Direct):
+        controller = live.controller
+        if not isinstance(controller, Direct):
             raise InputError("key poses are for creatures under direct control")
-        self.live, self.skeleton = live, mind.skeletons[0]
+        self.live, self.skeleton = live, controller.skeletons[0]
         self.world = world = live.world.branch()
         world.forward()
         data = world.data
@@ -42,7 +42,7 @@ class Doll:
         ]  # fmt: skip
         self._posture = Posture(self.skeleton.address, self.skeleton.active)
         self._ends = [(np.array([a]), p, b, q[0]) for (a, b), (p, q) in self.skeleton.loops]
-        # nodes of flesh, their bones, and where they lie in them
+        # nodes of flesh, their bones, and their places in the frames of the bones
         self._flesh = [
             (node, bone, data.xmat[bone].reshape(3, 3).T @ (data.xpos[node] - data.xpos[bone]))
             for node, bone in live.cast.flesh.items()
@@ -72,12 +72,12 @@ class Doll:
         world.forward()
 
     def _flesh_along(self) -> None:
-        """Nodes slide along the axes of the world, from where their bodies are."""
+        """Joints of nodes slide along the world axes, from the places of their bodies."""
         model, data = self.world.model, self.world.data
         for node, bone, inside in self._flesh:
             first = int(model.jnt_qposadr[model.body_jntadr[node]])
             data.qpos[first : first + 3] = data.xpos[bone] + data.xmat[bone].reshape(3, 3) @ inside - model.body_pos[node]
 
     def angles(self) -> tuple[float, ...]:
-        """Of all active joints [deg]."""
+        """Angles of all active joints [deg]."""
         return tuple(np.rad2deg(self.world.data.qpos[self._posture.qpos]).tolist())

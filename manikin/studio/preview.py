@@ -1,7 +1,7 @@
 """Preview: the next second if the input is held, computed in a process of its own so that the pace of physics does not change.
 
-The process is started when it is first asked. It builds the same scene, is given a moment of the run and returns paths and
-poses; what it computes is what then happens, step for step.
+The process is started on first use. It builds the same scene, receives a moment of the run and returns paths and poses; what
+it computes is what then happens, step for step.
 """
 
 import collections
@@ -27,9 +27,9 @@ from manikin.studio.messages import Drag, GhostPose, PathLine, PreviewPaths, Qua
 from manikin.studio.moments import Moment
 from manikin.studio.soft import flat
 
-# how far ahead [s], how often the paths have a point [1/s], and when the ghosts stand [s]
+# how far ahead [s], how often the paths have a point [1/s], and the times of the ghosts [s]
 AHEAD, POINTS, GHOSTS = 1.0, 30, (0.25, 0.5, 0.75, 1.0)
-# the five inputs of a fan: where the pointer would be, beside where it is [m]
+# the five inputs of a fan: offsets of the pointer [m]
 FAN: tuple[tuple[str, Vec3], ...] = (
     ("as it is", (0.0, 0.0, 0.0)), ("to the left", (0.0, 0.2, 0.0)), ("to the right", (0.0, -0.2, 0.0)),
     ("up", (0.0, 0.0, 0.2)), ("down", (0.0, 0.0, -0.2)),
@@ -38,7 +38,7 @@ FAN: tuple[tuple[str, Vec3], ...] = (
 
 @dataclass(frozen=True)
 class Ask:
-    """What the process is asked: a moment of a scene, and the inputs to try from there."""
+    """A request: a moment of a scene, and the inputs to try from there."""
 
     scene: str
     where: str
@@ -47,7 +47,7 @@ class Ask:
 
 
 class Previewer:
-    """The other end of the process. All is asked from one thread, which never waits for the process."""
+    """The session's end of the process. Requests come from one thread, which never waits for the process."""
 
     def __init__(self) -> None:
         self.on = False
@@ -55,17 +55,17 @@ class Previewer:
         self._process: subprocess.Popen[bytes] | None = None
         self._asked: queue.SimpleQueue[Ask | None] = queue.SimpleQueue()
         self._found: collections.deque[PreviewPaths | None] = collections.deque()
-        self._waiting = 0  # answers that have not come
-        self._outdated = 0  # those of them that nobody wants any more
+        self._waiting = 0  # requests without an answer so far
+        self._outdated = 0  # those whose answer is no longer wanted
         self._fan: dict[int, Drag] = {}
         self._scene: tuple[Scene, str] | None = None  # the last one, and its text
 
     def forget(self) -> None:
-        """Another run is the present one: what was asked of the old one is no answer."""
+        """Another run is the present one: discard answers about the old one."""
         self._fan, self._outdated, self.stale = {}, self._waiting, True
 
     def ask(self, live: Live) -> None:
-        """Preview the present input, unless an answer is still awaited."""
+        """Preview the present input, unless an answer is still outstanding."""
         if self._waiting == 0:
             self.stale = False
             self._send(live, ((-1, "held", None),))
@@ -74,19 +74,19 @@ class Previewer:
         """Preview five inputs around the present one."""
         if live.grip is None:
             raise InputError("fan: grab something first")
-        goal = live.grip.goal
+        goal = live.grip.pointer
         turn: Quat | None = None
         if live.grip.turn is not None:
             w, x, y, z = (float(v) for v in live.grip.turn)
             turn = (w, x, y, z)
         self._fan = {}
-        for choice, (_, way) in enumerate(FAN):
-            x, y, z = (float(v) for v in goal + np.array(way))
+        for choice, (_, offset) in enumerate(FAN):
+            x, y, z = (float(v) for v in goal + np.array(offset))
             self._fan[choice] = Drag((x, y, z), turn)
         self._send(live, tuple((k, label, self._fan[k]) for k, (label, _) in enumerate(FAN)))
 
     def choose(self, choice: int) -> Drag:
-        """The pointer of one of the five."""
+        """The pointer input of one of the five futures."""
         if choice not in self._fan:
             raise InputError("fan_take.choice: there is no fan to choose from")
         return self._fan[choice]
@@ -98,7 +98,7 @@ class Previewer:
             paths = self._found.popleft()
             self._waiting -= 1
             if paths is None:
-                # the process has ended: the next question starts another
+                # the process has ended: the next request starts another
                 self._drop()
                 break
             if self._outdated > 0:
@@ -126,9 +126,9 @@ class Previewer:
             threading.Thread(target=self._listen, args=(self._process,), name="preview", daemon=True).start()
 
     def _speak(self, process: "subprocess.Popen[bytes]", asked: "queue.SimpleQueue[Ask | None]") -> None:
-        """Hand over what is asked. A pipe holds little, and whoever writes to it waits until the process reads."""
+        """Write the requests, in a thread of its own: writing to a full pipe blocks until the process reads."""
         assert process.stdin is not None
-        # a process that has ended is told by the one who listens
+        # the listening thread reports a process that has ended
         with contextlib.suppress(OSError), process.stdin:
             while (ask := asked.get()) is not None:
                 _write(process.stdin, ask)
@@ -163,7 +163,7 @@ class Previewer:
 
 
 def look_ahead(live: Live, choice: int, label: str, seconds: float = AHEAD) -> PreviewPaths:
-    """Run on with the present input held, and tell where everything goes. `live` is used up."""
+    """Continue with the present input held, and return where everything goes. `live` is used up."""
     world, dt = live.world, live.world.timestep
     start = live.time
     names = [n for bodies in (*live.cast.characters.values(), *live.cast.props.values()) for n in _ends(live, bodies)]
@@ -190,7 +190,7 @@ def look_ahead(live: Live, choice: int, label: str, seconds: float = AHEAD) -> P
 
 
 def _ends(live: Live, bodies: list[int]) -> list[str]:
-    """The bodies whose paths tell what happens: those on which nothing hangs, and the root."""
+    """The bodies whose paths are drawn: the leaves of the tree, and the root."""
     model, names = live.world.model, live.world.names(mujoco.mjtObj.mjOBJ_BODY)
     above = {int(model.body_parentid[b]) for b in bodies}
     held = None if live.grip is None else live.grip.body
@@ -207,7 +207,7 @@ def _write(stream: IO[bytes], value: Any) -> None:
 
 
 def _read(stream: IO[bytes]) -> Any:
-    """What the other end of our own pipe wrote; None at its end."""
+    """The next object from our own pipe; None at its end."""
     head = stream.read(4)
     if len(head) < 4:
         return None
@@ -221,9 +221,9 @@ def _read(stream: IO[bytes]) -> Any:
 def main() -> None:
     """Answer until the other end closes."""
     with contextlib.suppress(OSError, AttributeError):
-        # physics comes first where cores are few
+        # on few cores, physics comes first
         os.nice(15)
-    # whatever is printed must not get between the answers
+    # printed text must not get between the answers
     answers, sys.stdout = sys.stdout.buffer, sys.stderr
     scene, live = "", None
     while (ask := _read(sys.stdin.buffer)) is not None:

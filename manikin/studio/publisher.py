@@ -1,4 +1,4 @@
-"""The publisher: what pages hear of a run, and how often. Nothing here waits for a page."""
+"""The publisher: what is sent to pages about a run, and how often. Nothing here waits for a page."""
 
 import collections
 from dataclasses import replace
@@ -12,28 +12,28 @@ from manikin.studio.stage import Send, Stage
 from manikin.studio.takes import TakeFolder
 from manikin.studio.why import vec
 
-# how often, in real seconds, listeners are told
+# intervals between messages of each kind, in real seconds
 FRAME, STATUS, INPUT, WHY = 1 / 60, 1 / 8, 1 / 20, 1 / 5
 
 
 class Publisher(Stage):
-    """A stage that tells whoever listens."""
+    """A stage that sends messages about itself."""
 
     def __init__(self, folder: TakeFolder, send: Send) -> None:
         super().__init__(folder, send)
         self.speed = 1.0
         self.while_pressed = False  # runs only while something is held
-        self.audience = True  # whether anyone listens
+        self.audience = True  # whether any page is open
         self._stamp = 0.0  # of the last drag that has reached a step
         self._due = dict.fromkeys(("frame", "status", "input", "why"), 0.0)
         self._rate: collections.deque[tuple[float, float]] = collections.deque(maxlen=64)
-        # the knobs, and the pins and priorities, as they were last told
+        # the knobs, and the pins and priorities, as they were last sent
         self._chosen: tuple[m.KnobInfo, ...] = ()
         self._pinned: m.Pins | None = None
 
     def _tell(self, now: float) -> None:
         """Frames and messages that are due."""
-        # all that is told goes with a frame
+        # all other messages are sent together with a frame
         if self.live is None or not self._is_due("frame", now, FRAME):
             return
         self._rate.append((now, self.live.time))
@@ -47,13 +47,13 @@ class Publisher(Stage):
             self._tell_pins()
         if self.live.grip is not None and self._is_due("input", now, INPUT):
             self._say(input_message(self.live, True, self._stamp))
-        # it explains the present, not what is looked at
+        # it explains the present, not an earlier moment that is shown
         present = not self.diverged and self.past is None and self.shown is None
         if self.why is not None and present and self._is_due("why", now, WHY):
             self._say(self.why.report())
 
     def _tell_chosen(self) -> None:
-        """A step of the script may turn what a knob turns too."""
+        """Choices: a step of the script may change them as well."""
         assert self.live is not None
         knobs = self.live.knobs
         if knobs.choices and (chosen := knobs.infos()) != self._chosen:
@@ -61,20 +61,20 @@ class Publisher(Stage):
             self._say(m.Knobs(chosen))
 
     def _tell_pins(self) -> None:
-        """An event, or a step of the script, may change them too."""
+        """Pins and priorities: an event or a step of the script may change them as well."""
         assert self.live is not None
-        if self.live.scene.controller == "direct" and (told := self._pins()) != self._pinned:
-            self._pinned = told
-            self._say(told)
+        if self.live.scene.controller == "direct" and (pins := self._pins()) != self._pinned:
+            self._pinned = pins
+            self._say(pins)
 
     def _pins(self) -> m.Pins:
         assert self.live is not None
-        return replace(self.live.board.told(), keys=tuple(self.keys), posing=self.doll is not None)
+        return replace(self.live.board.message(), keys=tuple(self.keys), posing=self.doll is not None)
 
     def _is_due(self, what: str, now: float, every: float) -> bool:
         if now < self._due[what]:
             return False
-        # on the beat, unless it was missed by far
+        # keep the rhythm, unless it was missed by far
         self._due[what] = max(self._due[what] + every, now - every) if self._due[what] else now + every
         return True
 
@@ -105,7 +105,7 @@ class Publisher(Stage):
             self.preview.ask(live)
 
     def status(self) -> m.Status:
-        """How things stand."""
+        """The state of the run."""
         live = self.live
         assert live is not None
         ok, reason = live.outcome() if self.past is None else self.past.outcome()
@@ -122,7 +122,7 @@ class Publisher(Stage):
         )  # fmt: skip
 
     def welcome(self) -> list[tuple[str, str]]:
-        """What a page that has just come needs to know."""
+        """What a page that has just connected needs to know."""
         out: list[m.ServerMessage] = [self.takes()]
         if self.live is not None:
             out = [model_message(self.live, self.take), self.status(), self._pins(), *out]

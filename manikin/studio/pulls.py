@@ -1,4 +1,4 @@
-"""The outside forces of the studio: a push, the spring on which a prop hangs, and a helping hand at the root."""
+"""The outside forces of the studio: a push, the spring that pulls a prop, and the assist at the root."""
 
 import mujoco
 import numpy as np
@@ -13,16 +13,16 @@ from manikin.tasks.measures import CentreOfMass
 
 Array = NDArray[np.float64]
 
-# a push: newtons per metre of drag, and the most
-PUSH_SLOPE, PUSH_MOST = 500.0, 800.0
-# a prop hangs on a spring of this frequency [Hz], with at most so many times its weight, and so many newtons at least
+# a push: newtons per metre of drag and the largest force, for 75 kg; both scale with the mass of what is pushed
+PUSH_SLOPE, PUSH_MOST, PUSH_MASS = 500.0, 800.0, 75.0
+# the spring on a prop: frequency [Hz]; largest force as a multiple of its weight, but at least so many newtons
 SPRING, SPRING_WEIGHTS, SPRING_LEAST = 3.0, 6.0, 60.0
-# the helping hand: how firmly it holds the centre of mass [Hz]
+# the assist: how firmly it holds the centre of mass [Hz]
 ASSIST = 1.0
 
 
 def place_of(world: World, cast: Cast, grip: Grip) -> Array:
-    """Where (3,) the grabbed point is now."""
+    """The present place (3,) of the grabbed point."""
     if grip.mode == "com":
         return com_of(world, cast.characters[grip.target])
     return np.asarray(world.data.xpos[grip.body] + world.data.xmat[grip.body].reshape(3, 3) @ grip.point)
@@ -31,10 +31,18 @@ def place_of(world: World, cast: Cast, grip: Grip) -> Array:
 def force_limit(world: World, cast: Cast, grip: Grip, run: Run) -> float | None:
     """The most that this drag can pull with [N]; None for no limit."""
     if grip.mode == "push":
-        return PUSH_MOST
+        return PUSH_MOST * _push_scale(world, cast, grip)
     if grip.mode == "spring":
         return _spring_most(world, cast, grip)
     return by_name(run, grip.task).max_force if grip.task else None
+
+
+def _push_scale(world: World, cast: Cast, grip: Grip) -> float:
+    """The fraction of a full push that a character or prop gets, by its mass (with the flesh of soft ones)."""
+    kind, owner = cast.of(grip.body)
+    own = cast.characters[owner] if kind == "character" else cast.props[owner]
+    flesh = [node for node, bone in cast.flesh.items() if bone in own]
+    return min(float(world.model.body_mass[own + flesh].sum()) / PUSH_MASS, 1.0)
 
 
 def _prop_mass(world: World, cast: Cast, grip: Grip) -> float:
@@ -48,17 +56,18 @@ def _spring_most(world: World, cast: Cast, grip: Grip) -> float:
 
 
 def pull(world: World, cast: Cast, grip: Grip) -> Push | None:
-    """The outside force of a drag in this moment, at the body's centre of mass with the torque of its lever."""
+    """The present outside force of a drag, at the body's centre of mass, with the torque of its lever."""
     if grip.mode not in ("push", "spring"):
         return None
     place = place_of(world, cast, grip)
     torque = np.zeros(3)
     if grip.mode == "push":
-        force = shorten(PUSH_SLOPE * (grip.goal - place), PUSH_MOST)
+        scale = _push_scale(world, cast, grip)
+        force = shorten(PUSH_SLOPE * scale * (grip.goal - place), PUSH_MOST * scale)
     else:
         _, velocity, _ = world.dynamics().frame(grip.body, place)
         k = _prop_mass(world, cast, grip) * (2 * np.pi * SPRING) ** 2
-        # damped for the body that is grabbed: a link of a chain is much lighter than the chain
+        # damping suits the grabbed body: a link of a chain is much lighter than the chain
         damping = 2 * np.sqrt(k * float(world.model.body_mass[grip.body]))
         force = shorten(k * (grip.goal - place) - damping * velocity[:3], _spring_most(world, cast, grip))
         if grip.turn is not None:
@@ -68,18 +77,18 @@ def pull(world: World, cast: Cast, grip: Grip) -> Push | None:
 
 
 def _turning(world: World, grip: Grip, spin: Array) -> Array:
-    """A torsion spring towards the turn that the pointer asks for."""
+    """A torsion spring towards the rotation that the pointer asks for."""
     assert grip.turn is not None
     away = quat_multiply(quat_multiply(grip.turn, grip.start), quat_conjugate(world.data.xquat[grip.body]))
-    way = np.zeros(3)
-    mujoco.mju_quat2Vel(way, away, 1.0)
+    rotation = np.zeros(3)
+    mujoco.mju_quat2Vel(rotation, away, 1.0)
     inertia, rate = float(world.model.body_inertia[grip.body].max()), 2 * np.pi * SPRING
-    return np.asarray(inertia * (rate**2 * way - 2 * rate * spin))
+    return np.asarray(inertia * (rate**2 * rotation - 2 * rate * spin))
 
 
 def helping_force(world: World, cast: Cast, root: str, most: float, grip: Grip | None) -> Array:
-    """An outside force (3,) [N] at a character's root, of length `most` at the most: it holds the centre of mass over the
-    feet, and takes it along where its handle is dragged."""
+    """An outside force (3,) [N] at a character's root, of at most `most`: it holds the centre of mass over the feet, or
+    moves it where its handle is dragged."""
     bodies = cast.characters[root]
     masses = np.zeros(world.model.nbody)
     masses[bodies] = world.model.body_mass[bodies]
@@ -99,7 +108,7 @@ def helping_force(world: World, cast: Cast, root: str, most: float, grip: Grip |
 
 
 def shorten(force: Array, most: float) -> Array:
-    """The same direction, at most so long."""
+    """The same direction, with at most the given length."""
     length = float(np.linalg.norm(force))
     return force if length <= most else force * (most / length)
 

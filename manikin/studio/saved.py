@@ -1,8 +1,8 @@
 """A take as a scene: its drags and pins become tasks and steps of a script, which `manikin run` replays exactly.
 
-The take is done again from its inputs, and what every task was asked for is noted at each update of control. Steps of the
-scene's own script come at the moments at which they began, so that nothing depends on conditions any more. Then the script is
-run, and must come to the same end.
+The take is repeated from its inputs, and the goal of every task is noted at each update of control. Steps of the scene's own
+script get the times at which they began, so that nothing depends on conditions any more. Then the script is run, and must end
+in the same state.
 """
 
 import re
@@ -33,12 +33,12 @@ from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
 _SETTINGS = ("formulation", "contact_joints", "compliant")
-# what is not said again of a step whose moment is known
+# keys that are left out of a step whose time is known
 _CONDITIONS = {"when", "timeout", "otherwise", "fallback", "end"}
 
 
 def write_take(journal: Path, target: Path) -> None:
-    """A take as a file: a scene that does the same again, or what its recording can be saved as."""
+    """Save a take: as a scene that repeats it, or in any format of a recording."""
     past = Past(journal)
     if target.suffix == ".toml":
         target.write_text(scene_text_of(past), encoding="utf-8")
@@ -60,7 +60,7 @@ def scene_text_of(past: Past) -> str:
     if not gap <= 1e-9:
         raise InputError(f"the take cannot be saved as a scene: done again, it differs by {gap:.2g}")
     text = _short(tomli_w.dumps(_compose(scene, witness)))
-    # what is written does the same
+    # the written scene must do the same
     again = build_run(parse_text(text, scene.name), record=False)
     again.advance(live.world.steps)
     gap = np.abs(live.world.data.qpos - again.world.data.qpos).max()
@@ -70,7 +70,7 @@ def scene_text_of(past: Past) -> str:
 
 
 def _short(text: str) -> str:
-    """Arrays of plain numbers or words on one line each: a row of a drag is a line."""
+    """Put each array of plain numbers or words on one line."""
 
     def join(found: re.Match[str]) -> str:
         return f"[{', '.join(line.strip().rstrip(',') for line in found[1].splitlines())}]"
@@ -79,7 +79,7 @@ def _short(text: str) -> str:
 
 
 def _check(scene: Scene, inputs: list[LiveInput]) -> None:
-    """What a script cannot say is refused."""
+    """Refuse takes that a script cannot express."""
     if scene.controller != "direct":
         raise InputError("only takes of creatures under direct control can be saved as a scene")
     for message in inputs:
@@ -90,15 +90,15 @@ def _check(scene: Scene, inputs: list[LiveInput]) -> None:
         if isinstance(message, Assist) and message.newtons > 0:
             raise InputError("the take cannot be saved as a scene: it was assisted from outside")
         if isinstance(message, Knob) and message.path.startswith("props."):
-            raise InputError(f"the take cannot be saved as a scene: '{message.path}' was turned while it ran")
+            raise InputError(f"the take cannot be saved as a scene: '{message.path}' was changed while it ran")
 
 
 @dataclass
 class Episode:
-    """A task while one thing is asked of it. rows: [time, numbers...] since it began, each until the next."""
+    """A task from one drag or pin until it ends. rows: [time, numbers...] since it began, each valid until the next."""
 
     name: str
-    slot: int  # place of its task in the run
+    slot: int  # index of its task in the run
     began: int  # step
     spec: dict[str, Any]  # table of a task of its own; empty for a task of the scene
     rows: list[list[float]] = field(default_factory=list)
@@ -111,7 +111,7 @@ class Episode:
 
 @dataclass
 class Change:
-    """What changes at a step: steps of the scene's script, and what hands did."""
+    """What changes at a step: steps of the scene's script, and the user's inputs."""
 
     scripted: list[dict[str, Any]] = field(default_factory=list)
     by_hand: dict[str, Any] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class Change:
 
 
 class Witness:
-    """Looks at a run in each step, when all that acts in it is known, just before control decides."""
+    """Observes a run in each step, when all its inputs are known, just before the control update."""
 
     def __init__(self, live: Live) -> None:
         self.live = live
@@ -137,10 +137,10 @@ class Witness:
         self._settings = self._now()
 
     def push(self, world: World) -> Push | None:
-        """It is no force, but asked for like one."""
+        """A hook called before each control update. It exerts no force."""
         began = self._script()
         if not began and world.steps % self.live.run.every:
-            # control goes on as it was: what is asked for now is not heard
+            # no control update in this step: goals are not read
             return None
         change = Change([self._repeat(k) for k in began])
         given = {name for step in change.scripted for name in step.get("goals", {})}
@@ -158,9 +158,9 @@ class Witness:
         return None
 
     def _now(self) -> dict[str, Any]:
-        mind = self.live.mind
-        assert isinstance(mind, Direct)
-        return {key: getattr(mind, key) for key in _SETTINGS}
+        controller = self.live.controller
+        assert isinstance(controller, Direct)
+        return {key: getattr(controller, key) for key in _SETTINGS}
 
     def _script(self) -> list[str]:
         """Names of the steps that have just begun."""
@@ -181,13 +181,13 @@ class Witness:
     def _scene_task(self, slot: int, task: Task, change: Change, given: set[str]) -> None:
         before, now = self._states[slot], _state(task)
         self._states[slot] = now
-        told = {key: [s.get(key, ()) for s in change.scripted] for key in ("on", "off", "tune")}
+        scripted = {key: [s.get(key, ()) for s in change.scripted] for key in ("on", "off", "tune")}
         if before["active"] != now["active"] and task.name not in given:
             key = "on" if now["active"] else "off"
-            if not any(task.name in names for names in told[key]):
+            if not any(task.name in names for names in scripted[key]):
                 change.switch(key, task.name)
         for key in ("priority", "frequency", "smoothing"):
-            if before[key] != now[key] and not any(key in tune.get(task.name, {}) for tune in told["tune"] if tune):
+            if before[key] != now[key] and not any(key in tune.get(task.name, {}) for tune in scripted["tune"] if tune):
                 change.tune(task.name, key, now[key])
         if task.name in given:
             self._open.pop(slot, None)
@@ -221,7 +221,7 @@ class Witness:
     def _begin(self, slot: int, task: Task, change: Change, episode: Episode) -> None:
         self._open[slot] = (episode, task.law, task.measure)
         self.episodes.append(episode)
-        goal = {"hold": episode.rows}  # they are still to come: the list is shared
+        goal = {"hold": episode.rows}  # the list is shared: its rows are added later
         if task.name == KEYS:
             goal = {"spline": [list(row) for row in self.live.board.keys]}
         change.by_hand.setdefault("goals", {})[episode.name] = goal

@@ -1,7 +1,7 @@
 """The studio's server: one port on this machine for the page, its files, a websocket and downloads.
 
-It listens on the loopback address and answers only to whoever knows the token. A websocket is open to any page in the
-browser unless its Origin is checked, so it is.
+It listens on the loopback address and answers only requests with the token. Browsers let any page open a websocket, so its
+Origin is checked.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ from manikin.studio.wire import Wire
 
 STATIC = Path(__file__).parent / "static"
 PICTURES = Path(__file__).parent / "pictures"
-# the largest recording that is taken from outside [bytes]
+# the largest recording that may be uploaded [bytes]
 MAX_UPLOAD = 256 * 1024 * 1024
 EXPORTS = {
     ".glb": "model/gltf-binary", ".bvh": "text/plain", ".mp4": "video/mp4", ".npz": "application/octet-stream",
@@ -55,10 +55,10 @@ class Studio:
     def __init__(self, folder: TakeFolder, token: str | None = None, anywhere: bool = False) -> None:
         self.folder = folder
         self.token = token or secrets.token_urlsafe(24)
-        self.anywhere = anywhere  # whether other machines may ask, by whatever name they know this one
+        self.anywhere = anywhere  # whether other machines may connect, by whatever name they know this one
         self.clients: set[Client] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        # what is said on the session's thread, to all or to one
+        # messages from the session's thread, to all clients or to one
         self._passed: collections.deque[tuple[str, str | bytes, Client | None]] = collections.deque()
         self.session = Session(folder, self._send)
         self.session.audience = False
@@ -79,7 +79,7 @@ class Studio:
         self._loop = asyncio.get_running_loop()
         self.session.start()
         try:
-            # websockets come here
+            # websockets
             yield {"room": self}
         finally:
             await run_in_threadpool(self.session.stop)
@@ -88,12 +88,12 @@ class Studio:
     # --- from physics to the pages
 
     def _send(self, key: str, content: str | bytes, only: Client | None = None) -> None:
-        """Called by the session's thread: hand over and go on."""
+        """Called by the session's thread: queue a message and return."""
         loop = self._loop
         if loop is None or not self.clients:
             return
         self._passed.append((key, content, only))
-        # one call for all that is said at once
+        # one call for all messages that are queued together
         if len(self._passed) == 1:
             with contextlib.suppress(RuntimeError):  # the loop has just closed
                 loop.call_soon_threadsafe(self._offer)
@@ -107,24 +107,24 @@ class Studio:
             client.flush()
 
     def _greet(self, client: Client) -> None:
-        """On the session's thread, so that what is said next comes after it."""
+        """On the session's thread, so that later messages come after it."""
         try:
             welcome = self.session.welcome()
         except Exception as error:
-            # a fault of ours: whoever came shall see more than an empty page
+            # an internal error: the user should see more than an empty page
             traceback.print_exc()
             welcome = [("error", dump(Error("", f"{type(error).__name__}: {error}")))]
         for key, content in welcome:
             self._send(key, content, client)
 
-    # --- who may come in
+    # --- access
 
     def _token_ok(self, connection: HTTPConnection) -> bool:
         given = connection.query_params.get("token") or connection.headers.get("x-manikin-token") or ""
         return secrets.compare_digest(given.encode(), self.token.encode())
 
     def _origin_ok(self, connection: HTTPConnection) -> bool:
-        """The page must come from here: the Host is ours, and the Origin, if there is one, is that Host."""
+        """The page must come from this server: the Host is ours, and the Origin, if there is one, is that Host."""
         host = connection.headers.get("host", "")
         if not self.anywhere and re.sub(r":\d+$", "", host).lower() not in ("127.0.0.1", "localhost", "[::1]"):
             return False
@@ -162,7 +162,7 @@ class Studio:
         self.clients.discard(client)
         self.session.audience = bool(self.clients)
 
-    def hear(self, client: Client, text: str) -> None:
+    def receive(self, client: Client, text: str) -> None:
         """A message from a page."""
         try:
             self.session.put(parse(text))
@@ -193,12 +193,12 @@ class Studio:
         return Response(self.session.glb, media_type="model/gltf-binary", headers={"Cache-Control": "no-store"})
 
     async def _export(self, request: Request) -> Response:
-        """A take as a file, made now."""
+        """Export a take as a file."""
         take, kind = request.path_params["take"], request.path_params["kind"].lower()
         if kind not in EXPORTS:
             raise HTTPException(404, f"unknown kind of file (allowed: {', '.join(EXPORTS)})")
         path = self.folder.known(take)
-        # up to this moment, if it is the one that is being recorded
+        # up to now, if it is still being recorded
         await asyncio.wrap_future(self.session.ask(self.session.flush))
         target = Path(tempfile.mkdtemp(prefix="manikin-")) / f"take{kind}"
         clean_up = BackgroundTask(_remove, target)
@@ -211,9 +211,9 @@ class Studio:
         return FileResponse(target, media_type=EXPORTS[kind], filename=f"{name}{kind}", background=clean_up)
 
     async def _upload(self, request: Request) -> Response:
-        """A recording (.npz) as the body of the request becomes a take."""
-        said = request.headers.get("content-length", "")
-        if said.isdigit() and int(said) > MAX_UPLOAD:
+        """Upload: a recording (.npz) in the body of the request becomes a take."""
+        length = request.headers.get("content-length", "")
+        if length.isdigit() and int(length) > MAX_UPLOAD:
             raise HTTPException(413, f"at most {MAX_UPLOAD // 2**20} MB")
         name = request.query_params.get("name", "")[:80]
         with tempfile.TemporaryDirectory(prefix="manikin-") as folder:
@@ -238,7 +238,7 @@ class Studio:
         return self._static(request.path_params["path"])
 
     def _static(self, path: str) -> Response:
-        """Files of the built page: nothing secret, and nothing outside their folder."""
+        """Files of the built page: nothing secret, nothing outside their folder."""
         root = STATIC.resolve()
         file = (root / path).resolve()
         if not file.is_relative_to(root) or not file.is_file():
@@ -316,7 +316,7 @@ class Running:
 
 
 def make_server(studio: Studio) -> uvicorn.Server:
-    """uvicorn with what we rely on: our own websockets, no access log, a quick end."""
+    """Configure uvicorn: our own websockets, no access log, fast shutdown."""
     config = uvicorn.Config(
         studio.app, log_level="warning", access_log=False, ws=Wire, timeout_graceful_shutdown=1, server_header=False,
         proxy_headers=False,
@@ -325,7 +325,7 @@ def make_server(studio: Studio) -> uvicorn.Server:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; a port that is taken is told."""
+    """A listening socket; a port that is in use is reported."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     out = socket.socket(family, socket.SOCK_STREAM)
     out.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,7 +1,7 @@
-"""A session: one thread that owns a run, paces its steps to the clock, and tells whoever listens.
+"""A session: one thread that owns a run, paces its steps to the clock, and sends frames and messages.
 
-Messages wait in a line that is emptied before every step; of several drags or poses in a row only the last counts. Nothing
-here waits for a page: frames and messages are handed on and forgotten.
+Messages wait in a queue that is emptied before every step; of several drags or poses in a row only the last counts. Nothing
+here waits for a page: frames and messages are handed over and forgotten.
 """
 
 import collections
@@ -24,25 +24,25 @@ from manikin.studio.takes import TakeFolder
 from manikin.studio.why import Explainer
 
 T = TypeVar("T")
-# steps come in groups of so many seconds: fewer, and waking up costs more than it brings
+# steps are grouped into intervals of so many seconds: with shorter ones, waking up costs more than it gains
 TICK = 0.007
-# physics that is later than this [s] gives up the lost time
+# physics that lags by more than this [s] gives up the lost time
 LATE = 0.1
 _POINTER = (m.Drag, m.Grab, m.Release, m.Assist)
 _PINS = (m.Pin, m.Unpin, m.Arm, m.Rank, m.Switch, m.Follow)
-# moments to return to: one a second, and at most so many (every second one is then dropped)
+# moments to return to: one per second, and at most so many (then every second one is dropped)
 KEPT = 240
 
 
 class _Question:
-    """Something to look up, and its answer."""
+    """A query to be answered between two steps."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self.work = work
         self.answer: concurrent.futures.Future[Any] = concurrent.futures.Future()
 
     def settle(self) -> None:
-        # whoever asked may have gone
+        # the asker may be gone
         if not self.answer.set_running_or_notify_cancel():
             return
         try:
@@ -57,7 +57,7 @@ class Session(Publisher):
     def __init__(self, folder: TakeFolder, send: Send) -> None:
         super().__init__(folder, send)
         # messages with the time of their arrival, and questions
-        self._line: collections.deque[tuple[m.ClientMessage, float] | _Question] = collections.deque()
+        self._queue: collections.deque[tuple[m.ClientMessage, float] | _Question] = collections.deque()
         self._wake = threading.Event()
         self._stop = self._ended = False
         self._thread = threading.Thread(target=self._loop, name="physics", daemon=True)
@@ -83,14 +83,14 @@ class Session(Publisher):
 
     def put(self, message: m.ClientMessage) -> None:
         """Hand a message to the session."""
-        self._line.append((message, time.perf_counter()))
+        self._queue.append((message, time.perf_counter()))
         if not self.playing:
             self._wake.set()
 
     def ask(self, work: Callable[[], T]) -> "concurrent.futures.Future[T]":
         """Have something looked up between two steps; once the session has ended, the answer is cancelled."""
         question = _Question(work)
-        self._line.append(question)
+        self._queue.append(question)
         self._wake.set()
         if self._ended:
             question.answer.cancel()
@@ -111,20 +111,20 @@ class Session(Publisher):
                 except Exception as error:
                     wait = self._stumble(error)
                 if self.playing:
-                    # steps follow within milliseconds, and look at the line first: an event costs more than it brings
+                    # steps follow within milliseconds and read the queue first: waiting on an event would cost more
                     time.sleep(max(0.0, wait))
                 elif wait > 0:
                     self._wake.wait(wait)
         finally:
             self._ended = True
             self.preview.close()
-            for left in list(self._line):
+            for left in list(self._queue):
                 if isinstance(left, _Question):
                     left.answer.cancel()
             self._close_take()
 
     def _stumble(self, error: Exception) -> float:
-        """A full disk, or a fault of ours, must not end the session: stop what was going on, and say so."""
+        """A full disk or an internal error must not end the session: stop what was running, and report it."""
         if not isinstance(error, ManikinError):
             traceback.print_exception(error)
         self.playing, self.shown, self.ghosts, self.why, self.preview.on = False, None, [], None, False
@@ -132,15 +132,15 @@ class Session(Publisher):
         return 1 / 60
 
     def _read(self) -> None:
-        """Everything in the line, in order; a drag that another one follows at once is skipped."""
-        while self._line:
-            entry = self._line.popleft()
+        """Process the queue in order; a drag directly followed by another is skipped."""
+        while self._queue:
+            entry = self._queue.popleft()
             if isinstance(entry, _Question):
                 entry.settle()
                 continue
             message, arrived = entry
             if isinstance(message, m.Drag | m.Pose):
-                following = self._line[0] if self._line else None
+                following = self._queue[0] if self._queue else None
                 if isinstance(following, tuple) and type(following[0]) is type(message):
                     continue
             if isinstance(message, m.Drag):
@@ -150,12 +150,12 @@ class Session(Publisher):
             except ManikinError as error:
                 self._say(m.Error(message.kind, str(error)), unique=True)
             except Exception as error:
-                # a fault of ours must not end the session
+                # an internal error must not end the session
                 traceback.print_exc()
                 self._say(m.Error(message.kind, f"{type(error).__name__}: {error}"), unique=True)
 
     def _advance(self, began: float) -> float:
-        """All steps that are due, inputs before each; how long to wait for the next [s]."""
+        """Make all steps that are due, reading inputs before each; how long to wait for the next [s]."""
         while self.playing and self.live is not None:
             now = time.perf_counter()
             real, simulated = self._clock
@@ -171,7 +171,7 @@ class Session(Publisher):
         return 1 / 60
 
     def _steps(self, count: int) -> None:
-        """So many steps, or fewer: up to the next message, frame, or moment to keep."""
+        """Up to `count` steps: stop for the next message, frame, or moment to keep."""
         live, frame = self.live, self._due["frame"]
         assert live is not None
         began = time.thread_time()
@@ -183,7 +183,7 @@ class Session(Publisher):
                     now = time.perf_counter()
                     self.delays.append((self._stamp, now - arrived, now))
                     self._dragged = None
-                if self._line or live.world.steps % self._per_second == 0 or time.perf_counter() >= frame:
+                if self._queue or live.world.steps % self._per_second == 0 or time.perf_counter() >= frame:
                     break
         except RunError as error:
             # it diverged, or flesh was turned inside out
@@ -197,24 +197,24 @@ class Session(Publisher):
                 del self.moments[1::2]
 
     def _broken(self, reason: str) -> None:
-        """Physics broke off: say so and wait for a reset."""
+        """The simulation diverged: report it and wait for a reset."""
         self.playing, self.diverged = False, reason
         self._close_take(reason)
-        self._say(m.Error("", f"{reason}; reset, or go back and try again from before"), unique=True)
+        self._say(m.Error("", f"{reason}; reset, or go back and try again from an earlier moment"), unique=True)
 
     # --- messages
 
     def handle(self, message: m.ClientMessage) -> None:
-        """What a message asks for; called between steps."""
+        """Act on a message; called between steps."""
         if isinstance(message, _POINTER):
-            # first, for there are a hundred a second
+            # first, because there are a hundred per second
             self._handle_pointer(message)
             return
-        # whoever presses a key wants to see that it was heard
+        # the user should see at once that a key press had an effect
         self._due["status"] = 0.0
         if isinstance(message, m.Open):
             if message.scene not in shipped():
-                # the page may open what ships with the package, and nothing else of the disk
+                # the page may open shipped scenes, and no other files
                 raise InputError(f"no scene is called '{message.scene}'{did_you_mean(message.scene, shipped())}")
             self.open(load_scene(message.scene))
         elif isinstance(message, m.TakeName | m.TakeSave | m.TakeLoad | m.TakeDelete | m.TakeGhost):
@@ -226,7 +226,7 @@ class Session(Publisher):
         live = self._open_run()
         if isinstance(message, m.Play):
             self._go_on()
-            # who lets it run by itself wants it to run freely
+            # pressing play ends running only while something is held
             self.playing, self.while_pressed = True, False
         elif isinstance(message, m.Pause):
             self.playing = False
@@ -279,7 +279,7 @@ class Session(Publisher):
         if isinstance(message, m.Release) and live.grip is not None:
             self._say(input_message(live, False, self._stamp), unique=True)
             if self.diverged:
-                # physics broke off under the hand: there is nothing left to let go of
+                # the simulation diverged during the drag: there is nothing left to release
                 live.grip = None
                 return
         if not isinstance(message, m.Drag):

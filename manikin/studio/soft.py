@@ -1,6 +1,6 @@
-"""Soft things: surfaces whose vertices move on their own, told to the page with every frame.
+"""Soft things: deforming surfaces, whose vertices are sent to the page with every frame.
 
-A surface says for each vertex which body a press there takes hold of. `Shells` shows what MuJoCo itself would draw of a
+A surface holds, for each vertex, the body that a press there grabs. `Shells` shows what MuJoCo itself would draw of a
 model's flexes; `Fine` shows the skins that ride on flesh in their place.
 """
 
@@ -34,14 +34,14 @@ class Surfaces(Protocol):
     """All deforming meshes of a model."""
 
     def meshes(self) -> Sequence[Surface]:
-        """They never change, and neither does their order."""
+        """The meshes, in an order that never changes."""
 
     def vertices(self, data: mujoco.MjData) -> list[NDArray[np.float32]]:
-        """Where the vertices (n, 3) [m] of each mesh are now, world axes."""
+        """The present vertices (n, 3) [m] of each mesh, world axes."""
 
 
 def flat(vertices: NDArray[np.float32]) -> tuple[float, ...]:
-    """As a text message has them: to a hundredth of a millimetre."""
+    """Rounded to a hundredth of a millimetre, for text messages."""
     return tuple(vertices.astype(np.float64).round(5).ravel().tolist())
 
 
@@ -63,7 +63,7 @@ class Shells:
 
 
 class Fine:
-    """The skins of all flesh as they are, and the shells of what has none. holds: {node: the bone that a press takes}."""
+    """The skins of all flesh as they are, and the shells of what has none. holds: {node: the bone that a press grabs}."""
 
     def __init__(self, model: mujoco.MjModel, holds: Mapping[int, int]) -> None:
         self._skins = soft_surfaces(model)
@@ -83,13 +83,13 @@ class Fine:
 
 
 def _shell(model: mujoco.MjModel, flex: int) -> tuple[Surface, NDArray[np.int32]]:
-    """Triangles of a flex that can be seen, and the rows of its vertices that they need."""
+    """The visible triangles of a flex, and the rows of the vertices they use."""
     first, dim = int(model.flex_vertadr[flex]), int(model.flex_dim[flex])
     if dim == 3:
         address, count = int(model.flex_shelldataadr[flex]), int(model.flex_shellnum[flex])
         triangles = model.flex_shell[address : address + 3 * count].reshape(-1, 3)
     else:
-        # cloth is its own outside; a rope has none
+        # all of a cloth is its outside; a rope has none
         address, count = int(model.flex_elemdataadr[flex]), int(model.flex_elemnum[flex])
         triangles = model.flex_elem[address : address + 3 * count].reshape(-1, 3) if dim == 2 else np.zeros((0, 3), np.int32)
     rows, triangles = np.unique(triangles, return_inverse=True)
@@ -123,7 +123,7 @@ def _bodies(model: mujoco.MjModel, flex: int) -> NDArray[np.int32]:
         return bodies
     first, count, node = int(model.flex_vertadr[flex]), int(model.flex_vertnum[flex]), int(model.flex_nodeadr[flex])
     corners = model.flex_node0[node : node + len(bodies)]
-    # vertices are kept as shares of their box
+    # vertices are stored as fractions of their box
     low, high = corners.min(axis=0), corners.max(axis=0)
     places = low + (high - low) * model.flex_vert0[first : first + count]
     return np.asarray(bodies[((places[:, None] - corners[None]) ** 2).sum(axis=2).argmin(axis=1)])

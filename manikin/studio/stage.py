@@ -1,4 +1,4 @@
-"""The stage: the run that is present, the take that it is recorded in, and the takes shown beside it. No thread, no clock."""
+"""The stage: the present run, the take it is recorded in, and the takes shown next to it. No thread, no clock."""
 
 import time
 from collections.abc import Callable
@@ -23,20 +23,20 @@ from manikin.studio.takes import TakeFolder
 from manikin.studio.why import Explainer
 
 Send = Callable[[str, bytes | str], None]
-# turns of one knob that follow each other within so many seconds are one
+# changes of one knob that follow each other within so many seconds are undone as one
 ONE_TURN = 0.5
 
 
 @dataclass
 class Ghost:
-    """A take that is shown beside the present one."""
+    """A take that is shown next to the present one."""
 
     take: str
     past: Past
 
 
 class Stage:
-    """`send(key, content)` tells whoever listens; a later content of the same key replaces an earlier one."""
+    """`send(key, content)` sends to all pages; later content with the same key replaces earlier content."""
 
     def __init__(self, folder: TakeFolder, send: Send) -> None:
         self.folder, self.send = folder, send
@@ -44,15 +44,15 @@ class Stage:
         self.take = ""
         self.glb = b""
         self.playing, self.diverged = False, ""
-        self.shown: float | None = None  # the moment that is looked at, None for the present
-        self.past: Past | None = None  # of a take that was opened and not yet continued
+        self.shown: float | None = None  # the earlier moment that is shown, None for the present
+        self.past: Past | None = None  # a take that was opened and not yet continued
         self.moments: list[Moment] = []
         self.ghosts: list[Ghost] = []
         self.undone: list[tuple[str, float]] = []
-        self._turned = ("", 0.0)  # the knob that was turned last, and when
+        self._turned = ("", 0.0)  # the knob that was changed last, and when
         self.why: Explainer | None = None
         self.preview = Previewer()
-        self.doll: Doll | None = None  # what is posed for a key
+        self.doll: Doll | None = None  # the doll, while a key is posed
         self.keys: list[tuple[float, ...]] = []  # key poses that were kept: [time, angles in degrees]
         self._sequence = 0
         self._viewer: tuple[mujoco.MjModel, mujoco.MjData] | None = None
@@ -81,7 +81,7 @@ class Stage:
         self._settle(live, take, None)
 
     def _settle(self, live: Live, take: str, past: Past | None) -> None:
-        """Let go of what was, and make another run the present one."""
+        """Close the present run and replace it by another."""
         changed = self.live is None or self.live.world.mjcf != live.world.mjcf
         if self.live is None or (self.live.scene.name, self.live.world.model.nq) != (live.scene.name, live.world.model.nq):
             self.ghosts = []
@@ -106,7 +106,7 @@ class Stage:
         self.say_takes()
 
     def _present_scene(self) -> Scene:
-        """The scene with its live knobs where they are."""
+        """The scene with the present values of its live knobs."""
         assert self.live is not None
         turned = self.live.knobs.changes()
         return with_values(self.live.scene, turned) if turned else self.live.scene
@@ -116,13 +116,13 @@ class Stage:
         return recorder if isinstance(recorder, Journal) and not recorder.closed else None
 
     def flush(self) -> None:
-        """What was recorded so far can be read from the disk."""
+        """Write what was recorded so far, so that it can be read from the disk."""
         journal = self._journal()
         if journal is not None:
             journal.flush()
 
     def _close_take(self, trouble: str = "") -> None:
-        """The present take is over; one in which nothing happened and that has no name is not kept."""
+        """End the present take; an empty one without a name is not kept."""
         journal = self._journal()
         if journal is None or self.live is None:
             return
@@ -139,12 +139,12 @@ class Stage:
         return 0.0 if self.live is None else self.live.time
 
     def _ticks(self) -> list[tuple[float, str]]:
-        """When what happened in the take that is looked at."""
+        """Times and names of events in the take that is shown."""
         source = self.past if self.past is not None else None if self.live is None else self.live.run.recorder
         return source.ticks if isinstance(source, Past | Journal) else []
 
     def _finished(self) -> bool:
-        """Whether the script has ended in the take that is looked at."""
+        """Whether the script has ended in the take that is shown."""
         assert self.live is not None
         if self.past is None:
             return self.live.run.script.done or isinstance(self.live.run.script, Over)
@@ -152,7 +152,7 @@ class Stage:
         return any(name in ends for _, name in self.past.ticks)
 
     def branch(self, moment: float) -> None:
-        """Go on from the frame at a time as a new take, paused there."""
+        """Continue from the frame at a time as a new take, paused there."""
         assert self.live is not None
         self.flush()
         past = self.past or Past(self.folder.known(self.take))
@@ -173,7 +173,7 @@ class Stage:
             world, live.run.tasks, scene.fps, past.head["meta"], self.folder.file(take), past, steps
         )  # fmt: skip
         if live.grip is not None:
-            # the hand that held it has long let go
+            # what was held then is held no longer
             live.give(m.Release())
         self._settle(live, take, None)
         self.moments = known
@@ -218,7 +218,7 @@ class Stage:
             raise InputError("no scene is open")
         past = Past(self.folder.known(take))
         if past.head["nq"] != self.live.world.model.nq or past.head["meta"]["name"] != self.live.scene.name:
-            raise InputError("take: only takes of the same scene can be shown beside each other")
+            raise InputError("take: only takes of the same scene can be shown next to each other")
         self.ghosts.append(Ghost(take, past))
 
     # --- key poses
@@ -237,7 +237,7 @@ class Stage:
             if isinstance(message, m.Pose):
                 if self.playing:
                     raise InputError("pose: stop first (Space)")
-                # where the character is now, if time has gone on
+                # the character's present place, if time has passed
                 if self.doll is None or self.doll.world.steps != live.world.steps:
                     self.doll = Doll(live)
                 self.doll.bend(message)
@@ -258,14 +258,14 @@ class Stage:
             path, value = message.path, message.value
             live.knobs.check(path, value)
         if live.knobs.is_live(path):
-            # refused before anything is noted
+            # bad values are refused before anything is recorded
             self._ready()
         if isinstance(message, m.Undo):
             self.undone.pop()
             self._turned = ("", 0.0)
         else:
             before, now = live.knobs.value(path), time.monotonic()
-            # a slider that is drawn along is undone as one
+            # one drag of a slider is undone as a whole
             if before is not None and not (self._turned[0] == path and now - self._turned[1] < ONE_TURN):
                 self.undone.append((path, before))
             self._turned = (path, now)
@@ -287,13 +287,13 @@ class Stage:
         return m.Takes(tuple(i for i in infos if i is not None))
 
     def say_takes(self) -> None:
-        """Tell everyone which takes there are."""
+        """Send the list of takes to all pages."""
         self._say(self.takes())
 
     # --- looking back
 
     def _shown_pose(self) -> tuple[float, mujoco.MjData] | None:
-        """An earlier moment that is looked at, from the journal."""
+        """The earlier moment that is shown, from the journal."""
         if self.shown is None:
             return None
         assert self.live is not None
@@ -305,7 +305,7 @@ class Stage:
         return source.times[frame], self._pose(source, frame)
 
     def _pose(self, source: Past | Journal, frame: int) -> mujoco.MjData:
-        """Where everything was, until the next look."""
+        """The pose at a frame, valid until the next call."""
         if self._viewer is None:
             assert self.live is not None
             model = self.live.world.model

@@ -1,4 +1,4 @@
-"""The folder of takes: what was recorded in this and earlier sessions, named, saved, and brought in from elsewhere."""
+"""The folder of takes: recorded in this and earlier sessions, or uploaded; named, saved, deleted."""
 
 import contextlib
 import datetime
@@ -19,12 +19,12 @@ from manikin.recording import load_recording
 from manikin.studio.journal import Journal, Past, write_journal
 from manikin.studio.messages import TakeInfo
 
-# the most that a recording from elsewhere may unpack to [bytes]
+# the largest unpacked size of an uploaded recording [bytes]
 MAX_UNPACKED = 1024 * 1024 * 1024
 
 
 def data_folder() -> Path:
-    """Where takes are kept unless told otherwise (the XDG rule: a relative path counts as none)."""
+    """The default folder of takes (XDG rule: a relative path is ignored)."""
     base = Path(os.environ.get("XDG_DATA_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".local" / "share") / "manikin" / "takes"
 
@@ -45,7 +45,7 @@ class TakeFolder:
         return f"{datetime.datetime.now(datetime.UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
     def file(self, take: str, kind: str = ".journal") -> Path:
-        """Where a take is, or would be; never outside the folder."""
+        """The path of a take, existing or not; never outside the folder."""
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", take):
             raise InputError(f"take: '{take[:80]}' is no take (letters, digits, _ and -)")
         return self.path / f"{take}{kind}"
@@ -62,20 +62,20 @@ class TakeFolder:
         return sorted((p.stem for p in self.path.glob("*.journal")), reverse=True)
 
     def note(self, take: str, **what: Any) -> None:
-        """Remember something about a take beside it."""
-        # from the session's thread, and from those that answer requests
+        """Remember something about a take, in a file next to it."""
+        # called by the session's thread and by those that answer requests
         with self._noting:
             facts = self._noted(take) | what
             with whole_file(self.file(take, ".json")) as stream:
                 stream.write(json.dumps(facts).encode())
 
     def closed(self, take: str, journal: Journal) -> None:
-        """Remember how long a take became, so that nobody needs to look."""
+        """Remember the length of a take, so that its journal need not be read for it."""
         size = self.file(take).stat().st_size
         self.note(take, size=size, seconds=journal.times[-1], scene=journal.meta["name"])
 
     def name(self, take: str) -> str:
-        """What the user calls it."""
+        """Name a take."""
         return str(self._noted(take).get("name", ""))
 
     def _noted(self, take: str) -> dict[str, Any]:
@@ -86,14 +86,14 @@ class TakeFolder:
         return facts if isinstance(facts, dict) else {}
 
     def info(self, take: str, live: "Journal | None" = None, ghost: int | None = None) -> TakeInfo | None:
-        """What the list shows; None for what is no take after all."""
+        """The entry in the list; None if it is not a take."""
         path, facts = self.file(take), self._noted(take)
         try:
             size = path.stat().st_size
             if live is not None:
                 facts |= {"seconds": live.times[-1], "scene": live.meta["name"]}
             elif facts.get("size") != size:
-                # ended without a word: look, once
+                # it ended without noting its length: read the journal, once
                 past = Past(path)
                 self.note(take, size=size, seconds=past.seconds, scene=past.head["meta"]["name"])
                 facts = self._noted(take)
@@ -106,20 +106,20 @@ class TakeFolder:
             return None
 
     def delete(self, take: str) -> None:
-        """For good."""
+        """Delete a take for good."""
         for kind in (".journal", ".json", ".npz"):
             with contextlib.suppress(FileNotFoundError):
                 self.file(take, kind).unlink()
 
     def save(self, take: str) -> Path:
-        """Make the recording; where it is."""
+        """Save the recording; returns its path."""
         recording = Past(self.known(take)).recording()
         path = self.file(take, ".npz")
         recording.save(path)
         return path
 
     def add(self, source: Path, name: str = "") -> str:
-        """A recording from elsewhere becomes a take, once it has proved to be one."""
+        """Make an uploaded recording a take, after checking it."""
         _check_size(source)
         recording = load_recording(source)
         model = replay_model(recording)
@@ -138,7 +138,7 @@ class TakeFolder:
 
 
 def _check_size(source: Path) -> None:
-    """A small file may unpack to more than there is memory for; what it says it holds is more than it may."""
+    """Refuse a file whose declared unpacked size is too large for memory."""
     with contextlib.suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(source) as archive:
         whole = sum(entry.file_size for entry in archive.infolist())
         if whole > MAX_UNPACKED:

@@ -1,4 +1,4 @@
-"""Why the character does what it does: who lost to whom, torques and forces against their limits, balance."""
+"""Why the character does what it does: which task lost to which, torques and forces against their limits, balance."""
 
 import copy
 from math import isfinite
@@ -20,8 +20,8 @@ from manikin.tasks.measures import CentreOfMass, Momentum, Points
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
-# what a task misses less than this [m/s^2, rad/s^2] is nobody's fault; nor is what it misses as much (to this share) without
-# the one above
+# a task that misses less than this [m/s^2, rad/s^2] has lost to nothing; nor has it lost to a higher task without which it
+# would miss at least this fraction as much
 MISSED, SHARE = 0.05, 0.9
 
 # a point of a sole lower than this [m] is on the ground
@@ -29,16 +29,16 @@ GROUNDED = 0.03
 
 
 class Explainer:
-    """Looks at a run. What needs another solution is tried in a world of its own, so that looking changes nothing.
+    """Explains a run. Trial solutions are made in a copy of the world, so that explaining changes nothing.
 
-    Who lost to whom takes one solution for each task above. They are found one by one, one in each report, so that no report
-    holds up the physics for long: an answer may be a second old.
+    Finding which task lost to which needs one solution for each higher task. One is made in each report, so that no report
+    delays the physics for long: an answer may be a second old.
     """
 
     def __init__(self, live: Live) -> None:
         self.live = live
         self.world = live.world.branch()
-        # what each loser would miss without a rival: {loser: {rival: missed}}, and the rivals that are still to be asked
+        # what each loser would miss without a rival: {loser: {rival: missed}}, and the rivals that are still to be tried
         self._without: dict[str, dict[str, float]] = {}
         self._next: list[str] = []
         self.soles = {}
@@ -49,14 +49,14 @@ class Explainer:
             self.soles[figure.root] = [(self.world.body(body), np.array(point)) for body, point in figure.soles]
 
     def report(self) -> WhyReport:
-        """As things are now: in the last step, and in the pose that is shown."""
+        """The present report: of the last step and the pose that is shown."""
         return WhyReport(
             self.live.time, self._tasks(), self._joints(), tuple(self._balance(r) for r in self.live.cast.characters),
             tuple(self._contacts()), self._creatures(),
         )  # fmt: skip
 
     def _follow(self) -> None:
-        """Bring the own world to the present state, forces included."""
+        """Bring the copy of the world to the present state, forces included."""
         theirs, mine = self.live.world, self.world
         for name in ("body_mass", "body_inertia", "eq_data"):
             getattr(mine.model, name)[:] = getattr(theirs.model, name)
@@ -67,19 +67,19 @@ class Explainer:
         dynamics.refresh()
 
     def _tasks(self) -> tuple[TaskWhy, ...]:
-        live, mind = self.live, self.live.mind
-        # what the controller has solved in the last step; before the first, nothing
-        solution = None if isinstance(mind, Direct) else mind.solution
-        missed, told = ({}, {}) if solution is None else (solution.missed(), solution.report())
+        live, controller = self.live, self.live.controller
+        # the controller's solution in the last step; none before the first
+        solution = None if isinstance(controller, Direct) else controller.solution
+        missed, reports = ({}, {}) if solution is None else (solution.missed(), solution.report())
         rivals = self._rivals(missed)
         out = []
         for task in sorted(live.run.tasks, key=lambda t: (not t.active, t.priority)):
             if task.name in (KEYS, *SLOTS) and not task.active:
                 continue
             error = task.error if np.isfinite(task.error) else None
-            force = told[task.name].force if task.name in told else 0.0
-            # direct control knows no limits of force, only of torque
-            limit = None if isinstance(mind, Direct) else task.max_force
+            force = reports[task.name].force if task.name in reports else 0.0
+            # direct control has no force limits, only torque limits
+            limit = None if isinstance(controller, Direct) else task.max_force
             out.append(
                 TaskWhy(
                     task.name, task.priority, error, _unit(task), _finite(force), limit, task.active,
@@ -89,7 +89,7 @@ class Explainer:
         return tuple(out)
 
     def _rivals(self, missed: dict[str, float]) -> dict[str, str]:
-        """For each task that misses something: the one above without which it would miss least, as far as is known."""
+        """For each task that misses something: the higher task without which it would miss least, as far as is known."""
         tasks = [t for t in self.live.run.tasks if t.active]
         losers = {t.name: t.priority for t in tasks if missed.get(t.name, 0.0) > MISSED}
         above = [t.name for t in tasks if any(priority > t.priority for priority in losers.values())]
@@ -106,12 +106,12 @@ class Explainer:
         return out
 
     def _try_without(self, rival: str, tasks: list[Task], losers: dict[str, int]) -> None:
-        """Solve once more, without one task, and note what those below it would then miss."""
+        """Solve without one task, and note what those below it would then miss."""
         live = self.live
-        assert not isinstance(live.mind, Direct)
+        assert not isinstance(live.controller, Direct)
         self._follow()
         others = copy.deepcopy([t for t in tasks if t.name != rival])
-        left = live.mind.controller.solve(self.world, others, live.run.every * live.world.timestep).missed()
+        left = live.controller.inner.solve(self.world, others, live.run.every * live.world.timestep).missed()
         priority = next(t.priority for t in tasks if t.name == rival)
         for name in losers:
             if losers[name] > priority:
@@ -122,27 +122,29 @@ class Explainer:
         low, high = world.torque_limits
         names = world.names(mujoco.mjtObj.mjOBJ_ACTUATOR)
         torques = world.data.ctrl
-        if isinstance(mind := self.live.mind, Direct):
-            # servos take speeds: what they were meant to pull with is in the decision
+        if isinstance(controller := self.live.controller, Direct):
+            # servos take speeds: their intended torques are in the decision
             torques = np.zeros(len(names))
-            for skeleton, decision in zip(mind.skeletons, mind.last):
+            for skeleton, decision in zip(controller.skeletons, controller.last):
                 torques[skeleton.actuators] = decision.torque
         out = []
         for k, name in enumerate(names):
             torque = float(torques[k])
             limit = float(high[k] if torque >= 0 else -low[k])
-            share = abs(torque) / limit if 0 < limit < np.inf else 0.0
-            out.append(JointWhy(name, _finite(torque), _bound(low[k]), _bound(high[k]), _finite(share)))
+            fraction = abs(torque) / limit if 0 < limit < np.inf else 0.0
+            out.append(JointWhy(name, _finite(torque), _bound(low[k]), _bound(high[k]), _finite(fraction)))
         return tuple(out)
 
     def _creatures(self) -> tuple[CreatureWhy, ...]:
-        """What a Direct controller says of each of its characters."""
-        mind, names = self.live.mind, self.live.bodies
-        if not isinstance(mind, Direct):
+        """The state of a Direct controller for each of its characters."""
+        controller, names = self.live.controller, self.live.bodies
+        if not isinstance(controller, Direct):
             return ()
         return tuple(
-            CreatureWhy(root, names[d.answer.bone] if d.answer.bone >= 0 else "", bool(d.slack.any()), mind.contradictions)
-            for root, d in zip(self.live.cast.characters, mind.last)
+            CreatureWhy(
+                root, names[d.answer.bone] if d.answer.bone >= 0 else "", bool(d.slack.any()), controller.contradictions
+            )
+            for root, d in zip(self.live.cast.characters, controller.last)
         )
 
     def _balance(self, root: str) -> Balance:
@@ -151,7 +153,7 @@ class Explainer:
         return Balance(root, vec(com), tuple((float(x), float(y)) for x, y in hull), _margin(hull, com[:2]))
 
     def _pressing(self, root: str) -> Array:
-        """Points (n, 2) of the soles that are on the ground; of who has none, of all that it rests on."""
+        """Points (n, 2) of the soles that are on the ground; for a character without soles, all points it rests on."""
         if root not in self.soles:
             return self._resting(root)
         data = self.live.world.data
@@ -159,7 +161,7 @@ class Explainer:
         return np.asarray(places[places[:, 2] < GROUNDED][:, :2])
 
     def _resting(self, root: str) -> Array:
-        """Points (n, 2) at which something else bears the character from below."""
+        """Points (n, 2) at which something supports the character from below."""
         model, data, cast = self.live.world.model, self.live.world.data, self.live.cast
         mine = np.array([cast.of(b)[1] == root for b in range(model.nbody)])
         pairs = mine[contact_bodies(model, data)]
@@ -182,7 +184,7 @@ class Explainer:
 
 
 def vec(values: Array) -> Vec3:
-    """Three plain numbers; what is not finite becomes zero."""
+    """Three plain numbers; non-finite ones become zero."""
     x, y, z = values.tolist()
     return (x, y, z) if isfinite(x + y + z) else (_finite(x), _finite(y), _finite(z))
 

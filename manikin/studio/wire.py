@@ -1,8 +1,8 @@
 """A page's websocket. uvicorn hands the connection over when a request asks for one.
 
-Hundreds of small messages a second come and go: those that are one whole frame of text are read here, and what is sent
-is written at once. All else (the handshake, pings, closing, messages in parts, whatever breaks the rules) is left to the
-`websockets` package.
+Hundreds of small messages per second pass through it: text messages in a single frame are read here, and what is sent is
+written at once. Everything else (handshake, pings, closing, fragmented messages, protocol errors) is left to the `websockets`
+package.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from websockets.server import ServerProtocol
 from manikin.studio.clients import Client
 from manikin.studio.messages import MAX_TEXT
 
-# a page that has not answered a ping by the time of the next [s] is gone
+# interval of pings [s]: a page that has not answered by the next one is gone
 PING = 20.0
-# the first byte of a message of text that is one frame; the bit of those that are masked, in the second
+# the first byte of a text message in a single frame; the mask bit in the second byte
 _TEXT, _MASKED = 0x81, 0x80
 
 
 class Room(Protocol):
-    """What pages come to."""
+    """What accepts connections of pages."""
 
     def admits(self, request: Request) -> bool: ...
 
@@ -33,11 +33,11 @@ class Room(Protocol):
 
     def leave(self, client: Client) -> None: ...
 
-    def hear(self, client: Client, text: str) -> None: ...
+    def receive(self, client: Client, text: str) -> None: ...
 
 
 class Wire(asyncio.Protocol):
-    """One connection: `client` is who is at the other end. Built and ended by uvicorn."""
+    """One connection to `client`. Created and ended by uvicorn."""
 
     _transport: asyncio.Transport
 
@@ -46,12 +46,12 @@ class Wire(asyncio.Protocol):
         self._connections = cast(set[Any], server_state.connections)
         self._book = ServerProtocol(max_size=MAX_TEXT)
         self.client = Client()
-        self._rest = b""  # of a frame that has not come whole
-        self._parts: list[Frame] = []  # of a message that comes in several frames
+        self._rest = b""  # bytes of an incomplete frame
+        self._parts: list[Frame] = []  # parts of a fragmented message
         self._ping: asyncio.TimerHandle | None = None
         self._answered = True
 
-    # --- what the connection tells
+    # --- events of the connection
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -82,7 +82,7 @@ class Wire(asyncio.Protocol):
             if self._book.state is not State.OPEN:
                 return
 
-    # --- by the book
+    # --- the rest of the protocol
 
     def _by_the_book(self, data: bytes) -> None:
         book = self._book
@@ -111,22 +111,22 @@ class Wire(asyncio.Protocol):
             self._parts.append(frame)
             if frame.fin:
                 parts, self._parts = self._parts, []
-                # nothing that is binary means anything
+                # pages send no binary messages
                 self._hear(b"".join(p.data for p in parts) if parts[0].opcode is Opcode.TEXT else b"")
 
     def _hear(self, text: bytes) -> None:
         try:
-            self._room.hear(self.client, text.decode())
+            self._room.receive(self.client, text.decode())
         except UnicodeDecodeError:
             self._book.fail(1007, "a text that is not UTF-8")
             self._settle()
 
     def _settle(self) -> None:
-        """Write what the book has to say; it ends with nothing when the connection does."""
-        said = self._book.data_to_send()
-        if said:
-            self._transport.write(b"".join(said))
-        if b"" in said:
+        """Write what the protocol has queued; an empty chunk means that the connection ends."""
+        pending = self._book.data_to_send()
+        if pending:
+            self._transport.write(b"".join(pending))
+        if b"" in pending:
             self._leave()
             self._transport.close()
 
@@ -142,7 +142,7 @@ class Wire(asyncio.Protocol):
         self._settle()
 
     def shutdown(self) -> None:
-        """uvicorn ends."""
+        """uvicorn shuts down."""
         if self._book.state is State.OPEN:
             self._book.send_close(1012)
             self._settle()
@@ -158,9 +158,9 @@ class Wire(asyncio.Protocol):
 
 
 def frames(data: bytes) -> tuple[list[tuple[bytes, bytes | None]], bytes]:
-    """The whole frames that bytes from a page begin with, each with its content if it is a message of text; and the rest.
+    """Split bytes from a page into whole frames, each with its content if it is a text message, and the rest.
 
-    What is not masked, or too long, breaks the rules: it counts as one frame with all that follows.
+    A frame that is unmasked or too long violates the protocol: it counts as one frame with all that follows.
     """
     out: list[tuple[bytes, bytes | None]] = []
     while len(data) >= 6:

@@ -32,9 +32,13 @@ class Goal(Protocol):
 
 @dataclass(frozen=True)
 class Fixed:
-    """A goal that stays."""
+    """A goal that stays: numbers in the measure's own form."""
 
     value: Array
+
+    def __post_init__(self) -> None:
+        # plain lists are welcome
+        object.__setattr__(self, "value", np.asarray(self.value, float))
 
     def at(self, world: World, moving: bool = True) -> Aim:
         return Aim(self.value)

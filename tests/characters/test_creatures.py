@@ -8,12 +8,16 @@ from scipy.spatial import cKDTree
 import manikin as mk
 from manikin.characters.catalog import TIMESTEP, Character
 from manikin.characters.creatures import CREATURES
+from manikin.characters.donut import donut_plan
+from manikin.characters.fish import fish_plan
+from manikin.characters.starfish import starfish_plan
 from manikin.characters.tets import moments
+from manikin.characters.worm import worm_plan
 from manikin.errors import Inverted, SceneError
 from manikin.papers.kim2011.watch import momentum_shares
 from manikin.physics.skeleton import find_skeleton
 from manikin.physics.world import Control, World
-from manikin.scenes.build_world import build_world
+from manikin.scenes.build_world import build_world, skeleton_of
 from manikin.scenes.scene import parse_scene
 from manikin.scenes.stage import PropShape, stage
 
@@ -270,9 +274,22 @@ def test_in_the_air_flesh_does_not_turn_it(name: str) -> None:
     assert drift < 0.01 * scale
 
 
+@pytest.mark.parametrize("name", SOFT)
+def test_a_range_ends_where_its_plan_says_and_control_keeps_off_the_stop(name: str) -> None:
+    plan = {"worm": worm_plan, "fish": fish_plan, "starfish": starfish_plan, "donut": donut_plan}[name]()
+    world, [actor] = build_world(parse_scene({"name": "t", "controller": "direct", "character": {"model": name}}, "t.toml"))
+    skeleton, model = skeleton_of(world, actor.character), world.model
+    named = {f"{bone.name}_{hinge.motion}": hinge for bone in plan.bones for hinge in bone.hinges}
+    assert set(named) == set(actor.character.joints)
+    for joint, low, high in zip(actor.character.joints, skeleton.low, skeleton.high):
+        ends = np.deg2rad([named[joint].low, named[joint].high]) + [-plan.wider, plan.wider]
+        assert model.joint(joint).range == pytest.approx(ends)
+        assert [low, high] == pytest.approx(ends + [plan.stop, -plan.stop])
+
+
 @pytest.mark.parametrize("name", ["worm", "fish", "starfish"])
 def test_joints_are_stopped_before_the_end_of_their_range(name: str) -> None:
-    """All motors turn one way, in the air and without flesh: what stops them is the joint itself."""
+    """All motors push in one direction, in the air and without flesh: what stops them is the joint itself."""
     character = made(name, 1.0)
     model, data = compiled(character)
     model.opt.gravity[:] = 0.0

@@ -5,8 +5,10 @@ import pytest
 
 from manikin.characters.anthropometry import inertials
 from manikin.characters.body_plan import joint_names, skeleton
-from manikin.characters.human import human
+from manikin.characters.human import ORIGIN, human
 from manikin.physics.world import World
+from manikin.scenes.build_world import build_world
+from manikin.scenes.scene import parse_scene
 from manikin.scenes.stage import stage
 
 BODIES = [(1.5, 40.0, "female"), (1.75, 75.0, "neutral"), (2.0, 120.0, "male"), (1.2, 25.0, "neutral")]
@@ -124,3 +126,17 @@ def test_heavy_build_moves_limbs_outwards():
     slim, heavy = ({s.name: s.at for s in skeleton(1.75, m)} for m in (60.0, 140.0))
     assert heavy["upper_arm_l"][1] > slim["upper_arm_l"][1]
     assert heavy["thigh_l"][1] > slim["thigh_l"][1]
+
+
+@pytest.mark.parametrize("height", [1.5, 1.75])
+def test_a_scene_puts_the_origin_midway_between_ankles_and_the_middles_of_the_feet(height):
+    raw = {"name": "t", "character": {"model": "human", "height": height, "at": [0.4, -0.1]}}
+    w, [actor] = build_world(parse_scene(raw, "t.toml"))
+    feet = actor.character.feet
+    sites = np.array([w.data.site_xpos[w.site(f)] for f in feet])
+    ankles = np.array([w.data.xpos[w.body(f)] for f in feet])
+    middle = sites.mean(axis=0)[:2]
+    assert middle - [0.4, -0.1] == pytest.approx([ORIGIN * height / 1.75, 0.0], abs=1e-6)
+    # 35 mm from an ankle to its site, along the foot
+    apart = np.linalg.norm((sites - ankles)[:, :2], axis=1)
+    assert apart == pytest.approx(np.full(2, 2 * ORIGIN * height / 1.75), abs=1e-4)

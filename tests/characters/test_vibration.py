@@ -66,7 +66,7 @@ def test_the_quickest_vibration_is_that_of_mujoco_s_flesh(plan: Plan) -> None:
 @pytest.mark.parametrize(("step", "bursts"), [(0.97, False), (1.03, True)])
 def test_a_step_too_long_bursts_a_spring(step: float, bursts: bool) -> None:
     vibration, damping = 900.0, 4e-4
-    # the step at which haste is 1, and a little beside it
+    # the step at which haste is 1, and slightly more and less
     longest = -damping + np.sqrt(damping**2 + 4 / vibration**2)
     assert haste(longest, vibration, damping) == pytest.approx(1.0)
     h = step * longest
@@ -95,6 +95,6 @@ def test_a_scene_with_too_long_a_step_is_refused() -> None:
     with pytest.raises(SceneError, match=r"timestep: given 0.0025; a worm is soft: at most 0.0008"):
         parse_text(text, "long")
     assert parse_text(text.replace("0.0025", "0.0005"), "long").timestep == 0.0005
-    # where it is not given, it is as long as flesh stands; rigid characters keep theirs
+    # the default is the largest stable step of the flesh; rigid characters keep theirs
     assert parse_text(text.replace("timestep = 0.0025\n", ""), "long").timestep == TIMESTEP
     assert parse_text(text.replace("worm", "lamp"), "long").timestep == 0.0025

@@ -124,7 +124,7 @@ def test_torques_are_the_least_that_move_the_ring_so():
 
 
 def test_the_joint_at_which_the_ring_is_cut_keeps_its_limits():
-    """It has no angle of its own: the other seven together, the other way."""
+    """It has no angle of its own: the other seven together, in the other direction."""
     run = donut()
     skeleton, world = controller(run).skeletons[0], run.world
     assert skeleton.ties.tolist() == [[-1.0] * 7]

@@ -38,6 +38,10 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> tuple[mk.Recording, Any]:
     return recording, Usd.Stage.Open(str(path))
 
 
+# the root turns forward, our X, to -Y: our axes (x, y, z) are the file's (-y, x, z)
+TO_OURS = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+
+
 def skeletons(stage: Any) -> list[tuple[Any, list[Any]]]:
     """Each skeleton's query, with the queries of the skins that hang on it."""
     out = []
@@ -69,8 +73,8 @@ def assert_joints_agree(recording: mk.Recording, stage: Any) -> None:
         worst = turned = 0.0
         for code, data in zip(codes, frames):
             found = np.array(query.ComputeJointWorldTransforms(UsdGeom.XformCache(code)))
-            worst = max(worst, np.abs(found[:, 3, :3] - data.xpos[bodies]).max())
-            axes = found[:, :3, :3].transpose(0, 2, 1).reshape(-1, 9)
+            worst = max(worst, np.abs(found[:, 3, :3] @ TO_OURS.T - data.xpos[bodies]).max())
+            axes = (TO_OURS @ found[:, :3, :3].transpose(0, 2, 1)).reshape(-1, 9)
             turned = max(turned, np.abs(axes - data.xmat[bodies]).max())
         # 0.01 mm
         assert worst <= 1e-5
@@ -84,8 +88,8 @@ def assert_prims_agree(recording: mk.Recording, stage: Any, prims: dict[str, str
         cache = UsdGeom.XformCache(code)
         for path, body in prims.items():
             found = np.array(cache.GetLocalToWorldTransform(stage.GetPrimAtPath(path)))
-            assert np.abs(found[3, :3] - data.body(body).xpos).max() <= 1e-5, (path, code)
-            assert np.abs(found[:3, :3].T.ravel() - data.body(body).xmat).max() <= 1e-5, (path, code)
+            assert np.abs(TO_OURS @ found[3, :3] - data.body(body).xpos).max() <= 1e-5, (path, code)
+            assert np.abs((TO_OURS @ found[:3, :3].T).ravel() - data.body(body).xmat).max() <= 1e-5, (path, code)
 
 
 def test_every_joint_is_where_it_was_in_every_frame(lift: mk.Take, stage: Any) -> None:

@@ -1,4 +1,4 @@
-"""Kim & Pollard 2011: the worm and the fish do what the document shows, by physics alone; and the measures can fail."""
+"""Kim & Pollard 2011: the worm and the fish do what the document shows, by physics alone; and measurements can fail."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,20 +15,13 @@ from manikin.scenes.scene import load_scene
 MEASURES = {c.id: c.measure for c in crawl.CLAIMS}
 
 
-@pytest.fixture(scope="module")
-def lab() -> Lab:
-    """Both scenes run once."""
-    return Lab(quick=True, seed=11)
-
-
-@pytest.mark.parametrize("claim", [c.id for c in crawl.CLAIMS])
-def test_it_holds(lab: Lab, claim: str) -> None:
-    found = MEASURES[claim](lab)
-    assert found.holds, found
+@pytest.fixture
+def lab(kim2011: Lab) -> Lab:
+    return kim2011
 
 
 def test_flesh_does_not_turn_the_fish_in_the_air(lab: Lab) -> None:
-    """Integrated implicitly, flesh under tension drags on what turns: 4.5 % of its parts' share was lost."""
+    """Integrated implicitly, flesh under tension drags on what rotates: 4.5 % of the sum of its parts was lost."""
     found = MEASURES["fish.flight"](lab)
     assert found.ours is not None
     assert found.ours < 0.5
@@ -65,7 +58,7 @@ def test_the_fish_is_pinned_dragged_and_then_follows_key_poses(lab: Lab) -> None
 # --- the measures can fail
 
 
-def test_a_worm_that_nobody_drags_stays(lab: Lab) -> None:
+def test_a_worm_that_nobody_drags_stays() -> None:
     run = build_run(load_scene("worm", {f"steps.wave_{k}.goals": {} for k in range(1, 13)}))
     run.advance(1250)
     assert run.recorder is not None
@@ -75,7 +68,7 @@ def test_a_worm_that_nobody_drags_stays(lab: Lab) -> None:
     assert np.abs(seen.middle[-1, 0] - seen.middle[0, 0]) < 0.01
 
 
-def test_what_is_wrong_is_found_out(lab: Lab) -> None:
+def test_what_is_wrong_is_noticed(lab: Lab) -> None:
     fish = bodies.seen(lab, "fish")
     assert not crawl.judge_turn(replace(fish, tilt=fish.tilt - 40)).holds
     assert not crawl.judge_jump(fish, 0.42, 1.6).holds
@@ -87,7 +80,8 @@ def test_what_is_wrong_is_found_out(lab: Lab) -> None:
 
 
 def test_without_damping_the_straight_fish_is_asked_for_more() -> None:
-    """Eq. 12: the smaller alpha is, the larger are commands near the singular pose; the bound follows it."""
+    """Eq. 12: the smaller alpha is, the larger are commands near the singular pose."""
     damped, hardly = (crawl.judge_singular(np.random.default_rng(2), 30, damping) for damping in (0.02, 0.0002))
     assert damped.holds
-    assert hardly.numbers["acceleration_rad_s2"] > 2 * damped.numbers["acceleration_rad_s2"]
+    assert hardly.numbers["ours_rad_s2"] > 2 * damped.numbers["ours_rad_s2"]
+    assert not crawl.judge_singular(np.random.default_rng(2), 30, broke=1).holds

@@ -1,4 +1,4 @@
-"""Two hundred random drags of every character: limits are kept, nothing diverges, and flesh that turns inside out is said."""
+"""Two hundred random drags of every character: limits are kept, nothing diverges, and inverted flesh is reported."""
 
 from collections.abc import Callable
 from functools import cache
@@ -25,7 +25,7 @@ def outcomes(model: str) -> tuple[Outcome, ...]:
 @pytest.mark.parametrize("model", CHARACTERS)
 def test_commands_keep_their_bounds_and_nothing_diverges(model: str) -> None:
     numbers = summary(outcomes(model))
-    # beside the slack that is told where limits contradict each other
+    # in addition to the slack that is reported where limits contradict each other
     assert numbers["outside_bounds"] < 1e-8
     assert numbers["diverged_share"] == 0.0
     assert numbers["contradictions_share"] < 0.02
@@ -45,7 +45,7 @@ def test_joints_stay_within_their_limits(model: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("rate", "count"), [(50, 40), (200, 60), (1000, 20)])
 def test_joints_of_the_lamp_stay_within_their_limits_for_a_whole_second(rate: int, count: int) -> None:
-    """It is thrown about, turns fast and falls down again."""
+    """It is thrown about, rotates fast and falls down again."""
     still = stand("lamp", rate)
     numbers = summary([perform(still, drag, 1.0) for drag in random_drags(still, count, SEED)])
     assert numbers["overshoot_smooth_rad"] <= SMOOTH
@@ -57,7 +57,7 @@ def test_joints_of_the_lamp_stay_within_their_limits_for_a_whole_second(rate: in
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", SOFT)
-def test_flesh_stands_nearly_every_drag_and_says_which_it_did_not(model: str) -> None:
+def test_flesh_withstands_nearly_every_drag_and_reports_the_others(model: str) -> None:
     seen = outcomes(model)
     broken = [o for o in seen if o.broke]
     assert len(broken) <= 0.01 * COUNT
@@ -66,8 +66,8 @@ def test_flesh_stands_nearly_every_drag_and_says_which_it_did_not(model: str) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", SOFT)
-def test_flesh_stands_it_when_they_fall_down_again(model: str) -> None:
-    """Whole seconds: what was thrown up comes down, on its nose or tail too."""
+def test_flesh_withstands_the_fall_after_a_drag(model: str) -> None:
+    """Whole seconds: what was thrown up comes down again, also on its nose or tail."""
     still = stand(model)
     seen = [perform(still, drag) for drag in random_drags(still, 20, 5)]
     assert not any(o.broke for o in seen)
@@ -97,6 +97,6 @@ def test_an_overshoot_is_blamed_on_an_impact_only_after_one() -> None:
     ],
 )
 def test_claims_can_fail(claim: str, numbers: dict[str, float], holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: Callable[[Lab], dict[str, dict[str, float]]] = lambda lab: {"lamp": numbers}  # noqa: E731
-    monkeypatch.setattr(drags, "_all", told)
+    seen: Callable[[Lab], dict[str, dict[str, float]]] = lambda lab: {"lamp": numbers}  # noqa: E731
+    monkeypatch.setattr(drags, "_all", seen)
     assert next(c for c in CLAIMS if c.id == claim).measure(Lab(quick=True)).holds is holds

@@ -7,7 +7,7 @@ from manikin.planners.previews import choose
 
 
 class Thrower:
-    """Stands for a run: lands at a bent function of its input."""
+    """In place of a run: lands at a nonlinear function of its input."""
 
     def __init__(self) -> None:
         self.inputs = np.zeros(2)
@@ -48,7 +48,7 @@ def test_good_enough_ends_it():
     assert len(choice.trials) == 1
 
 
-def test_failures_are_walked_back_from():
+def test_failures_are_retreated_from():
     def falls(run: Thrower) -> np.ndarray | None:
         return None if run.inputs[0] > 0.55 else lands(run)
 
@@ -57,7 +57,7 @@ def test_failures_are_walked_back_from():
     assert choice.best.miss < 0.02
 
 
-def test_nothing_but_failures_is_told():
+def test_nothing_but_failures_is_reported():
     choice = choose(Thrower(), apply, lambda run: None, np.array([0.2, 0.0]), np.array([0.9, 0.0]), RATES, LOW, HIGH)
     assert choice.best.miss == np.inf
     assert len({tuple(t.inputs) for t in choice.trials}) == 5

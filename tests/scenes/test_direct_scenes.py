@@ -94,7 +94,7 @@ def test_the_hop_flies_as_physics_wants():
     fall = np.polyfit(np.arange(len(flight)) * world.timestep, flight[:, 2], 1)[0]
     assert fall == pytest.approx(-9.81, rel=0.01)
     assert np.ptp(flight[:, :2], axis=0).max() < 0.01 * np.abs(flight).max()
-    # against what the parts would have if they all turned one way
+    # against what the parts would have if they all rotated in one direction
     drift = np.ptp(np.array(turns[:-3]), axis=0).max()
     assert drift < 0.01 * max(float(np.abs(turns).max()), 0.02)
 

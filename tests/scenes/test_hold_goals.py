@@ -1,4 +1,4 @@
-"""Goals that stay until the next sample, points beside a body, and priorities and settings that a step changes."""
+"""Goals that stay until the next sample, points off a body, and priorities and settings that a step changes."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ goals.bend = { hold = [[0.0, 1.5]] }
         if head.goal is not None:
             seen.append(float(head.goal.at(run.world).value[0]))
     assert isinstance(head.goal, Held)
-    # the clock stands one step later after each step
+    # the clock is one step later after each step
     assert seen == [0.1, 0.2, 0.2, 0.2, 0.3, 0.3, 0.3]
     assert turn.goal is not None
     assert turn.goal.at(run.world).value.tolist() == [1.0, 0.0, 0.0, 0.0]

@@ -54,7 +54,7 @@ def test_between_two_hands_it_sags(span: float) -> None:
     assert (points[1:5, 2] <= 1.0 + 1e-6).all()
     assert np.allclose(np.linalg.norm(np.diff(points, axis=0), axis=1), 0.1)
     assert np.allclose(points[-1], two - [0, 0, 0.3], atol=1e-6)
-    # each link's turn against the one before gives the same turns again
+    # each link's rotation relative to the previous one gives the same rotations again
     turned = [np.asarray(relative(quats)[0])]
     for step in relative(quats)[1:]:
         turned.append(quat_multiply(turned[-1], step))

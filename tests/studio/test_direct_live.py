@@ -46,8 +46,8 @@ def drag_by(live: Live, name: str, way: tuple[float, float, float]) -> np.ndarra
 
 
 def direct(live: Live) -> Direct:
-    assert isinstance(live.mind, Direct)
-    return live.mind
+    assert isinstance(live.controller, Direct)
+    return live.controller
 
 
 def test_a_dragged_head_follows_and_the_drag_ends_with_the_release() -> None:
@@ -77,7 +77,7 @@ def test_a_moment_between_two_updates_goes_on_the_same(later: int) -> None:
     steps(first, 200)
     second = Live(lamp())
     second.restore(moment)
-    assert second.told() == moment.memory.told != {}
+    assert second.reports() == moment.memory.reports != {}
     steps(second, 200)
     assert np.array_equal(first.world.full_state(), second.world.full_state())
 
@@ -187,7 +187,7 @@ def test_why_tells_tasks_torques_and_what_it_stands_on() -> None:
     steps(live, 30)
     report = why.report()
     (creature,) = report.creatures
-    assert (creature.character, creature.stands) == ("foot", "foot")
+    assert (creature.character, creature.standing) == ("foot", "foot")
     assert creature.contradictions == direct(live).contradictions
     active = [t for t in report.tasks if t.active]
     assert [(t.name, t.priority, t.limit, t.lost_to) for t in active] == [(DRAG, 1, None, None), ("posture", 2, None, None)]
@@ -197,7 +197,7 @@ def test_why_tells_tasks_torques_and_what_it_stands_on() -> None:
     decided = direct(live).last[0].torque
     assert [j.torque for j in report.joints] == pytest.approx(decided.tolist())
     assert [j.high for j in report.joints] == [limits[k] for k in range(len(limits))]
-    assert max(j.share for j in report.joints) > 0.01
+    assert max(j.fraction for j in report.joints) > 0.01
     assert m.dump(report)
 
 
@@ -210,7 +210,7 @@ def test_limits_that_contradict_each_other_are_told() -> None:
     assert why.report().creatures[0].contradicted
     direct(live).last = [decision._replace(slack=np.zeros_like(decision.slack), answer=decision.answer._replace(bone=-1))]
     assert not why.report().creatures[0].contradicted
-    assert why.report().creatures[0].stands == ""
+    assert why.report().creatures[0].standing == ""
 
 
 def test_soft_contacts_belong_to_the_nodes_that_touch() -> None:

@@ -41,7 +41,7 @@ def test_a_doll_is_bent_within_its_limits_and_touches_nothing() -> None:
     assert np.array_equal(live.world.full_state(), state)
     # far out of reach: stretched, not torn
     doll.bend(m.Pose("head", (0.0, 0.0, 0.0), (2.0, 0.0, 2.0)))
-    skeleton = live.mind.skeletons[0]  # type: ignore[union-attr]
+    skeleton = live.controller.skeletons[0]  # type: ignore[union-attr]
     angles = np.deg2rad(doll.angles())
     assert (angles >= skeleton.low).all()
     assert (angles <= skeleton.high).all()
@@ -77,7 +77,7 @@ def test_keys_are_met_in_time_through_physics() -> None:
     first = joints(live)
     crouch, up = first + [0, 0, -12, 20, 0, -8], first + [0, 0, 5, -8, 0, 3]
     live.give(m.Follow(((0.4, *crouch.tolist()), (0.9, *up.tolist()))))
-    assert live.board.told().follows
+    assert live.board.message().follows
     steps(live, 2)
     began = live.time
     while live.time < began + 0.4:
@@ -87,7 +87,7 @@ def test_keys_are_met_in_time_through_physics() -> None:
         live.step()
     assert np.abs(joints(live) - up).max() < 1.0, "it stays in the last"
     live.give(m.Follow(()))
-    assert not live.board.told().follows
+    assert not live.board.message().follows
     for keys, says in (
         (((0.0, *crouch),), "begin after 0"),
         (((0.1, 1.0),), "6 angles"),

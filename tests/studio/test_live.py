@@ -14,12 +14,12 @@ from manikin.errors import InputError
 from manikin.playback import replay
 from manikin.scenes.scene import load_scene, shipped
 from manikin.spatial import quat_from_axis_angle, quat_multiply
-from manikin.studio.drag import com_of
+from manikin.studio.drag import HAND_SPEED, com_of
 from manikin.studio.journal import Journal, Past
 from manikin.studio.knobs import KnobBox
 from manikin.studio.live import Live, read_input, run_again
 from manikin.studio.messages import Assist, Drag, Grab, Knob, Release
-from manikin.studio.pulls import PUSH_MOST
+from manikin.studio.pulls import PUSH_MASS, PUSH_MOST
 
 
 def steps(live: Live, count: int) -> None:
@@ -116,8 +116,40 @@ def test_a_push_is_newtons_and_moves_the_body() -> None:
     assert np.allclose(live.force, [100.0, 0.0, 0.0], atol=3.0)
     assert body(live, "thorax")[0] - body(alone, "thorax")[0] > 0.01
     live.give(Drag((50.0, 0.0, 1.0)))
-    live.step()
+    steps(live, 200)
     assert np.linalg.norm(live.force) == pytest.approx(PUSH_MOST)
+
+
+def test_a_light_thing_is_pushed_as_much_less() -> None:
+    live = Live(load_scene("lamp"))
+    steps(live, 100)
+    live.give(Grab("head", "push"))
+    live.give(Drag((50.0, 0.0, 1.0)))
+    mass = live.world.model.body_mass[live.cast.characters["foot"]].sum()
+    assert 1.0 < mass < 10.0
+    steps(live, 30)
+    rising = np.linalg.norm(live.force)
+    assert 0 < rising < 0.3 * PUSH_MOST * mass / PUSH_MASS, "the pointer jumps, the force does not"
+    live.grip.follow(10.0)
+    live.step()
+    assert np.linalg.norm(live.force) == pytest.approx(PUSH_MOST * mass / PUSH_MASS)
+
+
+def test_a_goal_follows_a_pointer_that_jumps_no_faster_than_a_hand() -> None:
+    live = Live(load_scene("stand"))
+    steps(live, 100)
+    start = body(live, "hand_l")
+    live.give(Grab("hand_l", "task"))
+    live.give(Drag((5.0, 0.0, 1.0)))
+    before = live.grip.goal.copy()
+    for _ in range(20):
+        live.step()
+        assert np.linalg.norm(live.grip.goal - before) <= HAND_SPEED * live.world.timestep + 1e-12
+        before = live.grip.goal.copy()
+    assert np.linalg.norm(before - start) == pytest.approx(20 * HAND_SPEED * live.world.timestep)
+    live.give(Drag(tuple(before + [0.0, 0.0, 0.005])))
+    live.step()
+    assert np.array_equal(live.grip.goal, live.grip.pointer), "what is near is reached at once"
 
 
 @pytest.mark.parametrize(("scene", "prop"), [("lift", "box"), ("chain", "chain_9"), ("pendulum", "bob")])
@@ -293,7 +325,7 @@ def test_knobs_say_whether_they_are_live() -> None:
     assert not infos["character.height"].live
     for path, value, says in (
         ("props.box.mas", 3.0, "did you mean 'props.box.mass'"), ("props.box.mass", 500.0, "allowed: 1 to 90 kg"),
-        ("character.height", 1.6, "cannot be turned while"),
+        ("character.height", 1.6, "cannot be changed while"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=says):
             live.give(Knob(path, value))

@@ -51,7 +51,7 @@ def hop(live: Live) -> None:
     drag_by(live, "head", (0.02, 0.0, 0.7))
     for _ in range(400):
         live.step()
-        if not live.mind.skeletons[0].touches(live.world):  # type: ignore[union-attr]
+        if not live.controller.skeletons[0].touches(live.world):  # type: ignore[union-attr]
             break
     live.give(m.Release())
 
@@ -62,7 +62,7 @@ def test_a_pinned_orientation_comes_before_the_drag() -> None:
         live = flying()
         if pinned:
             live.give(m.Pin("foot", "turn"))
-            (pin,) = live.board.told().pins
+            (pin,) = live.board.message().pins
             assert (pin.target, pin.what, pin.priority, pin.holds) == ("foot", "turn", 0, True)
         first = live.world.data.xquat[live.world.body("foot")].copy()
         drag_by(live, "head", (0.1, 0.0, 0.1))
@@ -99,21 +99,21 @@ def test_a_pin_is_ranked_switched_off_and_removed() -> None:
     steps(live, 20)
     live.give(m.Pin("foot", "turn"))
     live.give(m.Pin("upper", "angle"))
-    foot, upper = (p.task for p in live.board.told().pins)
+    foot, upper = (p.task for p in live.board.message().pins)
     live.give(m.Rank(foot, 3))
     live.give(m.Rank("posture", 1))
-    told = live.board.told()
+    told = live.board.message()
     assert [(p.target, p.priority) for p in told.pins] == [("upper", 0), ("foot", 3)]
     assert {t.name: (t.priority, t.own) for t in told.tasks}["posture"] == (1, True)
     active = {t.name for t in live.run.tasks if t.active}
     assert active == {foot, upper, "posture"}
     live.give(m.Switch(foot, False))
     assert not next(t for t in live.run.tasks if t.name == foot).active
-    assert [p.off for p in live.board.told().pins] == [False, True]
+    assert [p.off for p in live.board.message().pins] == [False, True]
     live.give(m.Switch(foot, True))
     assert next(t for t in live.run.tasks if t.name == foot).active
     live.give(m.Unpin(foot))
-    assert [p.target for p in live.board.told().pins] == ["upper"]
+    assert [p.target for p in live.board.message().pins] == ["upper"]
     live.give(m.Switch("posture", False))
     assert {t.name for t in live.run.tasks if t.active} == {upper}
     steps(live, 5)
@@ -155,7 +155,7 @@ def test_a_pin_through_flesh_is_of_the_bone_below() -> None:
     live = Live(starfish())
     node = next(n for n, b in live.cast.flesh.items() if live.bodies[b] == "tip_2")
     live.give(m.Pin(live.bodies[node], "angle"))
-    assert live.board.told().pins[0].target == "tip_2"
+    assert live.board.message().pins[0].target == "tip_2"
 
 
 def test_armed_pins_fire_at_lift_off_and_falling_and_end_at_touch_down(folder: TakeFolder) -> None:
@@ -165,7 +165,7 @@ def test_armed_pins_fire_at_lift_off_and_falling_and_end_at_touch_down(folder: T
     live.give(m.Pin("foot", "turn", "lift_off", True, "touch_down"))
     live.give(m.Pin("upper", "angle", "falling"))
     resting = float(live.world.data.qpos[live.world.model.joint("upper_pitch").qposadr[0]])
-    assert [p.holds for p in live.board.told().pins] == [False, False]
+    assert [p.holds for p in live.board.message().pins] == [False, False]
     hop(live)
     assert all(p.ended is None for p in live.board.pins)
     seen: list[tuple[bool, ...]] = []
@@ -221,14 +221,14 @@ def test_a_take_with_pins_replays_from_its_inputs_and_from_any_moment(folder: Ta
     other.restore(moment)
     steps(other, 300)
     assert np.array_equal(other.world.full_state(), live.world.full_state())
-    assert other.board.told() == live.board.told()
+    assert other.board.message() == live.board.message()
     journal = live.run.recorder
     assert isinstance(journal, Journal)
     journal.close(True, "", {})
     again = Live(lamp())
     run_again(again, Past(folder.known("one")).inputs(), live.world.steps)
     assert np.array_equal(again.world.full_state(), live.world.full_state())
-    assert again.board.told() == live.board.told()
+    assert again.board.message() == live.board.message()
 
 
 def test_the_preview_knows_of_pins() -> None:

@@ -340,8 +340,8 @@ def test_why_tells_who_lost_to_whom(session: Session, monkeypatch: pytest.Monkey
     session.handle(m.Grab("head", "task"))
     session.handle(m.Drag((0.2, 0.1, 1.2)))
     go(session, 150)
-    solve, solved = type(session.live.mind.controller).solve, []
-    monkeypatch.setattr(type(session.live.mind.controller), "solve", lambda *a: solved.append(1) or solve(*a))
+    solve, solved = type(session.live.controller.inner).solve, []
+    monkeypatch.setattr(type(session.live.controller.inner), "solve", lambda *a: solved.append(1) or solve(*a))
     reports = [session.why.report() for _ in range(len(session.live.run.tasks))]
     assert len(solved) == len(reports), "each holds up the physics for one solution, and no longer"
     assert {t.name: t.lost_to for t in reports[-1].tasks if t.active}["posture"] == "studio_drag"

@@ -1,5 +1,6 @@
 """What claims read from recordings: angles, paths, pressure, momentum."""
 
+import tomllib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from manikin.export.save import Take
 from manikin.physics.contacts import body_forces, centre_of_pressure
 from manikin.playback import replay
 from manikin.recording import Recording
+from manikin.scenes.scene import Scene, parse_scene
 
 Array = NDArray[np.float64]
 
@@ -20,6 +22,11 @@ KNEES = ["shank_l_flexion", "shank_r_flexion"]
 
 def model_of(recording: Recording) -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(recording.mjcf)
+
+
+def scene_of(recording: Recording) -> Scene:
+    """The scene that was run, defaults included."""
+    return parse_scene(tomllib.loads(recording.meta["scene"]), "recording")
 
 
 def events(take: Take) -> dict[str, float]:
@@ -39,7 +46,7 @@ def hinges(model: mujoco.MjModel) -> list[int]:
 
 
 def trunk_pitch(recording: Recording) -> Array:
-    """Pitch of the trunk against the vertical (T,) [deg]: pelvis, lumbar and thorax flexion."""
+    """Angle of the trunk to the vertical, forwards (T,) [deg]: pelvis, lumbar and thorax flexion."""
     q = recording.qpos
     pelvis = np.rad2deg(np.arcsin(np.clip(2 * (q[:, 3] * q[:, 5] - q[:, 6] * q[:, 4]), -1, 1)))
     return pelvis + degrees(recording, ["lumbar_flexion", "thorax_flexion"]).sum(axis=1)
@@ -64,7 +71,7 @@ def sites(recording: Recording, names: Sequence[str], every: int = 10) -> Array:
 
 
 def least_room(recording: Recording) -> float:
-    """Distance [m] of the centre of pressure from the edge of the soles at the worst of all steps; negative outside."""
+    """Distance [m] of the centre of pressure from the edge of the soles, the least of all steps; negative outside."""
     room: list[float] = []
     extent: list[tuple[float, float]] = []
 
@@ -103,7 +110,7 @@ class Exchange(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """What the impulse does not explain, as a share of the change."""
+        """What the impulse does not explain, as a fraction of the change."""
         change = self.after - self.before
         return float(np.linalg.norm(change - self.impulse) / max(float(np.linalg.norm(change)), 1e-9))
 
@@ -116,7 +123,7 @@ def momentum_exchange(recording: Recording, begin: float, end: float) -> Exchang
     impulse = np.zeros(3)
 
     def watch(step: int, model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        # after a step, velocities of bodies and forces are still those it began with
+        # after a step, the velocities of bodies and the forces are still those of its beginning
         k = step - 1
         if k in (first, last):
             mujoco.mj_subtreeVel(model, data)

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 def momentum_shares(model: mujoco.MjModel, data: mujoco.MjData, mine: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Of the bodies `mine` (nbody,): velocity (3,) of their centre of mass, and the share (n, 3) of each in the angular
+    """Of the bodies `mine` (nbody,): velocity (3,) of their centre of mass, and the contribution (n, 3) of each to the angular
     momentum about it."""
     mass, place, turn = model.body_mass[mine], data.xipos[mine], data.cvel[mine, :3]
     # MuJoCo gives velocities at the centre of mass of a body's whole tree
@@ -28,7 +28,7 @@ def momentum_shares(model: mujoco.MjModel, data: mujoco.MjData, mine: NDArray[np
 
 @dataclass
 class Watched:
-    """One row per step. A step's row tells of the state that it began with, and of joints as it left them."""
+    """One row per step: the state that the step began with, and the joints as it left them."""
 
     difference: float  # of the replay's positions from the recorded ones
     mass: float  # of the character [kg]
@@ -39,9 +39,10 @@ class Watched:
     touching: Array  # whether the character touches anything
     centre: Array  # (T, 3) velocity of its centre of mass [m/s]
     spin: Array  # (T, 3) angular momentum about it [kg m^2/s]
-    parts: Array  # (T,) sum of the sizes of its parts' shares of that
+    parts: Array  # (T,) sum of the magnitudes of its parts' contributions
     root: Array  # (T,) largest force or torque of an actuator on the passive root
     beyond: Array  # (T,) how far a joint is beyond its range [rad]; negative inside
+    past: Array  # (T,) how far it is beyond the limit that control keeps, where its stop begins [rad]
     ratio: Array  # (T,) smallest volume of a tetrahedron by that at rest
     lowest: Array  # (T,) lowest vertex of the fine surface [m]
     inside: Array  # (T,) how deep a vertex of it is in a box of a prop [m]
@@ -50,7 +51,7 @@ class Watched:
 
 @dataclass
 class _Eye:
-    """Looks at a character in a model."""
+    """Watches a character in a model."""
 
     model: mujoco.MjModel
     root: str
@@ -85,6 +86,7 @@ class _Eye:
             return
         q = data.qpos[model.jnt_qposadr[self.joints]]
         low, high = model.jnt_range[self.joints].T
+        over, margin = np.maximum(low - q, q - high), model.jnt_margin[self.joints]
         centre, spin, parts = self._momentum(data)
         self.momenta.append((centre, spin))
         self.middle.append(data.xpos[self.bone].copy())
@@ -93,14 +95,15 @@ class _Eye:
         self.rows.append((
             data.time - model.opt.timestep, float(np.degrees(np.arccos(np.clip(data.xmat[self.bone][8], -1, 1)))),
             float(self._touches(data)), parts, float(np.abs(data.qfrc_actuator[self.passive]).max()),
-            float(np.maximum(low - q, q - high).max()), self.flesh.least_ratio(data)[0], float(points[:, 2].min()),
+            float(over.max()), float((over + margin).max()),
+            self.flesh.least_ratio(data)[0], float(points[:, 2].min()),
             max([0.0, *(self._depth(data, g, points) for g in self.boxes)]),
         ))  # fmt: skip
         if self.loop:
             self.gaps.append(float(np.linalg.norm(np.subtract(*data.site_xpos[self.loop]))))
 
     def _touches(self, data: mujoco.MjData) -> bool:
-        """A contact that bears, between the character and something else."""
+        """A contact that carries a force, between the character and something else."""
         contact = data.contact
         for k in np.flatnonzero(contact.efc_address >= 0):
             own = [
@@ -111,7 +114,7 @@ class _Eye:
         return False
 
     def _momentum(self, data: mujoco.MjData) -> tuple[Array, Array, float]:
-        """Velocity of the centre of mass, angular momentum about it, and the sum of the sizes of all bodies' shares of that."""
+        """Velocity of the centre of mass, angular momentum about it, and the sum of all bodies' magnitudes of that."""
         velocity, shares = momentum_shares(self.model, data, self.mine)
         return velocity, shares.sum(axis=0), float(np.linalg.norm(shares, axis=1).sum())
 
@@ -121,16 +124,16 @@ class _Eye:
 
 
 def watch(recording: Recording) -> Watched:
-    """Replay a recording of one soft character and look at it in every step."""
+    """Replay a recording of one soft character and watch it in every step."""
     model = replay_model(recording)
     root = next(iter(recording.meta["characters"]))
     eye = _Eye(model, root, soft_surfaces(model), Tetrahedra.of(model))
     replayed = replay(recording, eye.look)
-    time, tilt, touching, parts, actuation, beyond, ratio, lowest, inside = np.array(eye.rows).T
+    time, tilt, touching, parts, actuation, beyond, past, ratio, lowest, inside = np.array(eye.rows).T
     return Watched(
         replayed.difference, float(model.body_mass[eye.mine].sum()), eye.reach, time, np.array(eye.middle), tilt,
         touching.astype(bool), np.array([c for c, _ in eye.momenta]), np.array([s for _, s in eye.momenta]),
-        parts, actuation, beyond, ratio, lowest, inside, np.array(eye.gaps),
+        parts, actuation, beyond, past, ratio, lowest, inside, np.array(eye.gaps),
     )  # fmt: skip
 
 

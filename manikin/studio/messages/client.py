@@ -1,4 +1,4 @@
-"""What the page says to the server.
+"""Messages from the page to the server.
 
 World axes, metres, newtons, seconds; quaternions wxyz; `point` is in the frame of the body that is grabbed.
 """
@@ -37,14 +37,14 @@ class Open:
 
 @dataclass(frozen=True)
 class Play:
-    """Run on from the end of the take."""
+    """Run from the end of the take."""
 
     kind: ClassVar[str] = "play"
 
 
 @dataclass(frozen=True)
 class Pause:
-    """Stand still."""
+    """Pause."""
 
     kind: ClassVar[str] = "pause"
 
@@ -101,7 +101,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Knob:
-    """Turn a knob of the scene. Knobs that are not live restart the scene as a new take."""
+    """Set a knob of the scene. Knobs that are not live restart the scene as a new take."""
 
     kind: ClassVar[str] = "knob"
     path: str
@@ -110,14 +110,14 @@ class Knob:
 
 @dataclass(frozen=True)
 class Undo:
-    """Turn the last knob back."""
+    """Undo the last change of a knob."""
 
     kind: ClassVar[str] = "undo"
 
 
 @dataclass(frozen=True)
 class Assist:
-    """The most that an outside force may help the character with [N]; 0 for honest physics."""
+    """The largest outside force that may assist the character [N]; 0 for unassisted physics."""
 
     kind: ClassVar[str] = "assist"
     newtons: float
@@ -133,7 +133,7 @@ class Seek:
 
 @dataclass(frozen=True)
 class Branch:
-    """Try again from here: go on from a moment of the present take as a new take, paused there."""
+    """Try again from here: continue from a moment of the present take as a new take, paused there."""
 
     kind: ClassVar[str] = "branch"
     time: float
@@ -150,7 +150,7 @@ class TakeName:
 
 @dataclass(frozen=True)
 class TakeSave:
-    """Make a take into a recording (.npz) in the take folder."""
+    """Save a take as a recording (.npz) in the take folder."""
 
     kind: ClassVar[str] = "take_save"
     take: str
@@ -174,7 +174,7 @@ class TakeDelete:
 
 @dataclass(frozen=True)
 class TakeGhost:
-    """Show a take of the same scene as a ghost beside the present one, or no longer."""
+    """Show or hide a take of the same scene as a ghost next to the present one."""
 
     kind: ClassVar[str] = "take_ghost"
     take: str
@@ -206,7 +206,7 @@ class FanTake:
 
 @dataclass(frozen=True)
 class Why:
-    """Send `why` messages, or no longer."""
+    """Start or stop `why` messages."""
 
     kind: ClassVar[str] = "why"
     on: bool

@@ -1,11 +1,11 @@
-"""What page and server say to each other of creatures under direct control (Kim & Pollard 2011): pins, priorities, presses."""
+"""Messages about creatures under direct control (Kim & Pollard 2011): pins, priorities, key poses."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-# what a character does: it touches nothing and rises; it touches nothing and sinks; it touches something again
+# events: the character touches nothing and rises; touches nothing and sinks; touches something again
 Event = Literal["lift_off", "falling", "touch_down"]
-# what is pinned of a body: how it is turned in the world, or the angles of its joints
+# what is pinned: the orientation of a body ("turn") or the angles of its joints
 What = Literal["turn", "angle"]
 
 # --- from the page
@@ -13,7 +13,7 @@ What = Literal["turn", "angle"]
 
 @dataclass(frozen=True)
 class Pin:
-    """Pin a body of a creature. value: a quaternion, or angles [rad]; empty: as it is now. The rest as in Arm."""
+    """Pin a body of a creature. value: a quaternion, or angles [rad]; empty: as it is now. The other fields as in Arm."""
 
     kind: ClassVar[str] = "pin"
     target: str
@@ -36,7 +36,7 @@ class Unpin:
 class Arm:
     """When a pin is set, and when it ends; null: now, and when it is removed. Each happens once.
 
-    then: it keeps what is there when it is set, not what was there when it was made.
+    then: it keeps the value at the time it is set, not at the time it was made.
     """
 
     kind: ClassVar[str] = "arm"
@@ -66,7 +66,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Pose:
-    """While time stands: bend the doll so that a point of a body (in its frame) comes near a place."""
+    """While paused: bend the doll so that a point of a body (in its frame) comes near a place."""
 
     kind: ClassVar[str] = "pose"
     target: str
@@ -99,7 +99,7 @@ class KeyDrop:
 
 @dataclass(frozen=True)
 class Follow:
-    """Follow key poses from now on, joined by a B-spline: rows [time, angles in degrees]. None: follow no more."""
+    """Follow key poses from now on, joined by a B-spline: rows [time, angles in degrees]. None: stop following."""
 
     kind: ClassVar[str] = "follow"
     keys: tuple[tuple[float, ...], ...]
@@ -107,7 +107,7 @@ class Follow:
 
 @dataclass(frozen=True)
 class WhilePressed:
-    """Run only while something is held, as in the document; or freely."""
+    """Run only while something is held, as in the document, or freely."""
 
     kind: ClassVar[str] = "while_pressed"
     on: bool
@@ -118,7 +118,7 @@ class WhilePressed:
 
 @dataclass(frozen=True)
 class PinInfo:
-    """A pin. holds: it acts now; off: it was switched off. fired, ended: when its events came [s], or null."""
+    """A pin. holds: it acts now; off: it was switched off. fired, ended: the times of its events [s], or null."""
 
     task: str
     target: str
@@ -135,7 +135,7 @@ class PinInfo:
 
 @dataclass(frozen=True)
 class TaskRank:
-    """A task that is no pin. own: it belongs to the scene; the others wait for a drag."""
+    """A task that is not a pin. own: it belongs to the scene; the others wait for a drag."""
 
     name: str
     priority: int
@@ -147,7 +147,7 @@ class TaskRank:
 class Pins:
     """Pins and priorities, whenever they change. tasks: all others, the most important first.
 
-    keys: rows [time, angles in degrees] that were kept. posing: there is a doll. follows: keys are followed.
+    keys: rows [time, angles in degrees] that were kept. posing: a doll is shown. follows: keys are being followed.
     """
 
     kind: ClassVar[str] = "pins"

@@ -1,4 +1,4 @@
-"""What the server says to the page, and the parts of it. Axes and units as in `client`."""
+"""Messages from the server to the page, and their parts. Axes and units as in `client`."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
@@ -15,7 +15,7 @@ PROTOCOL = 2
 class BodyInfo:
     """A body, in the order of the pose frames. owner: its character (the name of its root) or prop; "" for the world.
 
-    modes: how it can be grabbed, the plain drag first.
+    modes: the ways to grab it, the plain drag first.
     """
 
     name: str
@@ -30,7 +30,7 @@ class MeshInfo:
     """A deforming mesh; its place in the list is its number in pose frames, which bring its vertices.
 
     triangles: three vertex numbers each, counter-clockwise from outside. bodies: for each of the `count` vertices, the number
-    of the body that a press there takes hold of. vertices: at the first moment, three numbers each. colour: sRGB, 0 to 1.
+    of the body that a press there grabs. vertices: at the first moment, three numbers each. colour: sRGB, 0 to 1.
     """
 
     name: str
@@ -43,7 +43,7 @@ class MeshInfo:
 
 @dataclass(frozen=True)
 class Marker:
-    """A goal that can be dragged, called "task/point", and the body that it is meant for ("" for a centre of mass)."""
+    """A goal that can be dragged, named "task/point", and the body it is for ("" for a centre of mass)."""
 
     name: str
     task: str
@@ -54,7 +54,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class Handle:
-    """The centre of mass of a character, called like its root."""
+    """The centre of mass of a character, named after its root."""
 
     name: str
     place: Vec3
@@ -86,7 +86,7 @@ class CameraInfo:
 
 @dataclass(frozen=True)
 class TaskWhy:
-    """How a task fares. missed: what it wanted minus what it got [m/s^2 or rad/s^2]; lost_to: the task above that took it."""
+    """The state of a task. missed: wanted minus achieved [m/s^2 or rad/s^2]; lost_to: the higher task responsible."""
 
     name: str
     priority: int
@@ -102,13 +102,13 @@ class TaskWhy:
 
 @dataclass(frozen=True)
 class JointWhy:
-    """Torque of an actuator against its limits [N m]; share: 0 at rest, 1 at the limit."""
+    """Torque of an actuator against its limits [N m]; fraction: 0 at rest, 1 at the limit."""
 
     name: str
     torque: float
     low: float | None
     high: float | None
-    share: float
+    fraction: float
 
 
 @dataclass(frozen=True)
@@ -138,20 +138,20 @@ class ContactWhy:
 
 @dataclass(frozen=True)
 class CreatureWhy:
-    """A character under direct control. stands: the bone that bears it, "" in flight or where control does not count on any.
+    """A character under direct control. standing: the bone that carries it, "" in flight or if control relies on none.
 
-    contradicted: its limits could not all be kept in the last update; contradictions: how often that was so, in all updates.
+    contradicted: its limits could not all be kept in the last update; contradictions: in how many updates that was so.
     """
 
     character: str
-    stands: str
+    standing: str
     contradicted: bool
     contradictions: int
 
 
 @dataclass(frozen=True)
 class PathLine:
-    """Where the origin of a body goes."""
+    """The path of a body's origin."""
 
     body: str
     points: tuple[Vec3, ...]
@@ -196,9 +196,9 @@ class Tick:
 
 @dataclass(frozen=True)
 class Model:
-    """A scene was opened, or built anew. glb: address of its geometry, nodes called like bodies.
+    """A scene was opened or rebuilt. glb: address of its geometry, nodes named like bodies.
 
-    direct: it is under direct control, and knows pins and priorities.
+    direct: it is under direct control, with pins and priorities.
     """
 
     kind: ClassVar[str] = "model"
@@ -223,13 +223,13 @@ class Model:
 
 @dataclass(frozen=True)
 class Status:
-    """A dozen times a second, and after each request. time: what is shown; length: how long the take is; step: of the script.
+    """Several times a second, and after each request. time: of the moment shown; length: of the take; step: of the script.
 
-    finished: the script has ended, and the character lives on with its last tasks. ticks: what happened in the take so far.
+    finished: the script has ended, and the character continues with its last tasks. ticks: events of the take so far.
 
-    ok, reason: what became of the job so far. realtime: simulated over real time of the last second.
+    ok, reason: the outcome so far. realtime: simulated over real time of the last second.
     while_pressed: it runs only while something is held.
-    seeking: an earlier moment is shown. diverged: physics broke off; reset, or branch from before.
+    seeking: an earlier moment is shown. diverged: the simulation diverged; reset, or branch from an earlier moment.
     """
 
     kind: ClassVar[str] = "status"
@@ -274,7 +274,7 @@ class WhyReport:
 class Input:
     """The present drag: the grabbed point, where it is wanted, and the outside force there (zero where a task pulls).
 
-    newtons: length of that force, or the force with which a task pulls. held: False once, after the release.
+    newtons: size of that force, or the force with which a task pulls. held: False once, after the release.
     """
 
     kind: ClassVar[str] = "input"
@@ -291,7 +291,7 @@ class Input:
 
 @dataclass(frozen=True)
 class PreviewPaths:
-    """What will happen. choice: -1 for the held input, 0 to 4 in a fan; start: the moment it was asked for."""
+    """A preview. choice: -1 for the held input, 0 to 4 in a fan; start: the moment it starts from."""
 
     kind: ClassVar[str] = "preview_paths"
     choice: int
@@ -312,7 +312,7 @@ class Takes:
 
 @dataclass(frozen=True)
 class Knobs:
-    """A knob was turned, or turned back."""
+    """The knobs have changed."""
 
     kind: ClassVar[str] = "knobs"
     knobs: tuple[KnobInfo, ...]
@@ -320,7 +320,7 @@ class Knobs:
 
 @dataclass(frozen=True)
 class Notice:
-    """Something to tell the user that is no error, such as a restart."""
+    """Information for the user that is not an error, such as a restart."""
 
     kind: ClassVar[str] = "notice"
     message: str
@@ -328,7 +328,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Error:
-    """A message was refused, or physics broke off. about: the kind of the message, "" for none."""
+    """A message was refused, or the simulation diverged. about: the kind of the message, "" for none."""
 
     kind: ClassVar[str] = "error"
     about: str

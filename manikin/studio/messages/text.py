@@ -13,7 +13,7 @@ from manikin.studio.messages.client import CLIENT, SPEEDS, Assist, Branch, Clien
 from manikin.studio.messages.creatures import KeyAdd, Rank
 from manikin.studio.messages.server import ServerMessage
 
-# the longest text message that is read [bytes], the longest name and list, the largest number that means anything [m, N, kg]
+# the longest accepted text message [bytes], the longest name and list, the largest number [m, N, kg]
 MAX_TEXT = 1_000_000
 MAX_NAME = 200
 MAX_MANY = 200
@@ -25,7 +25,7 @@ class MessageError(InputError):
 
 
 def parse(text: str | bytes) -> ClientMessage:
-    """A message from the page; whatever else it is raises MessageError, in one line."""
+    """Parse a message from the page; anything else raises MessageError, in one line."""
     if len(text) > MAX_TEXT:
         raise MessageError(f"a message of {len(text)} bytes: at most {MAX_TEXT} are read")
     try:
@@ -48,7 +48,7 @@ def parse(text: str | bytes) -> ClientMessage:
 
 
 def _decoded(text: str) -> Any:
-    """What a JSON text says. Most are an object with nothing around it, and there is no need to look for blanks."""
+    """Decode JSON. Most texts are an object without surrounding blanks, so none are searched for."""
     if text[:1] == "{":
         raw, end = _DECODER.raw_decode(text)
         if end == len(text):
@@ -57,7 +57,7 @@ def _decoded(text: str) -> Any:
 
 
 def kind_of(text: str | bytes) -> str:
-    """The kind that a message claims to be, for an answer to one that was refused; "" when it does not say."""
+    """The kind that a refused message claims to have, for the answer; "" if it has none."""
     try:
         raw = json.loads(text) if len(text) <= MAX_TEXT else None
     except (ValueError, RecursionError):
@@ -67,12 +67,12 @@ def kind_of(text: str | bytes) -> str:
 
 
 def dump(message: ServerMessage | ClientMessage) -> str:
-    """A message as text. Numbers that are not finite have no place in it."""
+    """A message as text. Non-finite numbers are refused."""
     return _ENCODER.encode({"kind": message.kind, **vars(message)})
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """A part of a message; the encoder does tuples and numbers by itself."""
+    """Encode a part of a message; tuples and numbers need no help."""
     if not dataclasses.is_dataclass(value):
         raise TypeError(f"a message cannot hold a {type(value).__name__}")
     return vars(value)
@@ -82,7 +82,7 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no number")
 
 
-# made once: a quick mouse sends a hundred messages a second
+# made once: a fast mouse sends a hundred messages per second
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_plain)
 
@@ -91,10 +91,10 @@ _RULES = frozenset(c.kind for c in (Assist, Branch, Drag, FanTake, KeyAdd, Rank,
 
 
 def _check(message: Any) -> None:
-    """What types do not say. Drags come first, for there are a hundred a second."""
+    """Checks beyond types. Drags come first, because there are a hundred per second."""
     if isinstance(message, Drag):
         if message.turn is not None and not 0.5 < math.hypot(*message.turn) < 2:
-            raise MessageError("drag.turn: a quaternion has the length 1")
+            raise MessageError("drag.turn: a quaternion must have length 1")
         return
     if isinstance(message, Speed) and message.factor not in SPEEDS:
         raise MessageError(f"speed.factor: given {message.factor:g} (allowed: {', '.join(f'{s:g}' for s in SPEEDS)})")
@@ -131,14 +131,14 @@ Reader = Callable[[Any], Any]
 
 @cache
 def _readers(cls: type, where: str) -> tuple[dict[str, Reader], tuple[str, ...]]:
-    """How each field of a message is read, and the names of those that must be there: looked up once."""
+    """The reader of each field of a message, and the names of required fields: looked up once."""
     hints, fields = get_type_hints(cls), dataclasses.fields(cls)
     needed = tuple(f.name for f in fields if f.default is dataclasses.MISSING)
     return {f.name: _reader(hints[f.name], f"{where}.{f.name}") for f in fields}, needed
 
 
 def _reader(hint: Any, where: str) -> Reader:
-    """Checks one value as its declaration says, and returns it."""
+    """Check one value against its declaration, and return it."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         inner = _reader(next(p for p in parts if p is not type(None)), where)
@@ -173,7 +173,7 @@ def _floats(count: int, where: str, value: Any) -> tuple[float, ...]:
                 break
         else:
             return tuple(value)
-    # not as usual: number by number, and told where it is wrong
+    # the slow path: number by number, so that the error says where
     return _several(tuple(partial(_float, f"{where}.{k}") for k in range(count)), where, value)
 
 
@@ -188,13 +188,13 @@ def _float(where: str, value: Any) -> float:
         return value
     # JSON integers may be too long for a float
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_NUMBER:
-        raise MessageError(f"{where}: must be a number of at most {MAX_NUMBER:g} either way")
+        raise MessageError(f"{where}: must be a number from -{MAX_NUMBER:g} to {MAX_NUMBER:g}")
     return float(value)
 
 
 def _int(where: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_NUMBER:
-        raise MessageError(f"{where}: must be a whole number of at most {MAX_NUMBER:g} either way")
+        raise MessageError(f"{where}: must be a whole number from -{MAX_NUMBER:g} to {MAX_NUMBER:g}")
     return value
 
 

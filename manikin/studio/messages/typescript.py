@@ -34,7 +34,7 @@ def typescript() -> str:
 
 
 def _interface(cls: type) -> str:
-    """One class; the page's name ends in Message where it is one, so that it hides nothing of the browser's."""
+    """One class; names of messages end in Message, so that they do not hide names of the browser."""
     rows = [f"// {line.strip()}".rstrip() for line in (cls.__doc__ or "").strip().splitlines()]
     rows.append(f"export interface {_ts_name(cls)} {{")
     if hasattr(cls, "kind"):

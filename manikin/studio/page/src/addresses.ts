@@ -1,4 +1,4 @@
-// Every address of the server that the page uses. The token that opened the page goes along with each.
+// Every address of the server that the page uses. Each carries the token that opened the page.
 
 const query = new URLSearchParams(location.search);
 
@@ -20,7 +20,7 @@ export function socketAddress(): string {
   return withToken("/ws").replace(/^http/, "ws");
 }
 
-/** An address that came in a message, such as a model's or a picture's. */
+/** An address from a message, such as that of a model or a picture. */
 export function given(path: string): string {
   return withToken(path);
 }
@@ -41,7 +41,7 @@ export async function fetchScenes(): Promise<SceneCard[]> {
   return Array.isArray(body) ? body : body.scenes;
 }
 
-/** Whether the server lets this page in; a server that is away has not refused. */
+/** Whether the server accepts this page; an unreachable server has not refused it. */
 export async function isKnown(): Promise<boolean> {
   try {
     return ![401, 403].includes((await fetch(withToken("/api/takes"))).status);
@@ -50,7 +50,7 @@ export async function isKnown(): Promise<boolean> {
   }
 }
 
-/** Give a recording (.npz) to the take folder. */
+/** Upload a recording (.npz) to the take folder. */
 export async function upload(file: File): Promise<void> {
   const name = file.name.replace(/\.npz$/i, "");
   const answer = await fetch(withToken(`/api/takes?name=${encodeURIComponent(name)}`), { method: "POST", body: file });
@@ -63,7 +63,7 @@ export function exportAddress(take: string, format: ExportFormat): string {
   return withToken(`/api/takes/${encodeURIComponent(take)}/export.${format}`);
 }
 
-/** Fetch a take as a file and hand it to the browser as a download; what is wrong is thrown. */
+/** Fetch a take as a file and offer it as a download; throws what went wrong. */
 export async function download(take: string, format: ExportFormat): Promise<string> {
   const answer = await fetch(exportAddress(take, format));
   if (!answer.ok) throw new Error(await reason(answer));
@@ -77,7 +77,7 @@ export async function download(take: string, format: ExportFormat): Promise<stri
   return name;
 }
 
-/** What the server says is wrong, in one line. */
+/** The server's error message, in one line. */
 export async function reason(answer: Response): Promise<string> {
   const text = await answer.text();
   try {

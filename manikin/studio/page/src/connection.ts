@@ -1,4 +1,4 @@
-// The one connection to the server: text messages both ways, pose frames in; it comes back by itself when it is lost.
+// The one connection to the server: text messages both ways, pose frames in; it reconnects when it is lost.
 
 import { isKnown, socketAddress } from "./addresses";
 import { parseFrame, type PoseFrame } from "./frames";
@@ -7,7 +7,7 @@ import type { ClientMessage, ServerMessage } from "./messages";
 export interface Listener {
   message(message: ServerMessage): void;
   frame(frame: PoseFrame): void;
-  /** state: open; waiting to try again, in so many seconds; or refused, and trying again is no use. */
+  /** state: open; waiting to try again in so many seconds; or refused for good. */
   state(state: "open" | "waiting" | "refused", seconds: number): void;
 }
 
@@ -24,7 +24,7 @@ export class Connection {
     return this.socket?.readyState === WebSocket.OPEN;
   }
 
-  /** Send, or drop: what was meant for a lost connection would only confuse the next one. */
+  /** Send, or drop if there is no connection: old messages would only confuse the next one. */
   send(message: ClientMessage): boolean {
     if (!this.isOpen) return false;
     this.socket!.send(JSON.stringify(message));
@@ -45,7 +45,7 @@ export class Connection {
     let opened = false;
     socket.addEventListener("open", () => (opened = true));
     socket.onclose = async () => {
-      // a browser does not say why a connection was refused
+      // a browser does not report why a connection was refused
       if (!opened && !(await isKnown())) return this.listener.state("refused", 0);
       const seconds = Math.min(8, 0.5 * 2 ** this.tries++);
       this.listener.state("waiting", seconds);

@@ -9,7 +9,7 @@ import type { Viewport } from "./viewport";
 const UP = new Vector3(0, 1, 0);
 // how tall a cone is [m]: a little, and more for a strong contact
 const CONE = { least: 0.025, more: 0.1, strong: 250 };
-// forces below this are not worth an arrow [N]
+// forces below this get no arrow [N]
 const LEAST = 1;
 
 class Contact {

@@ -72,7 +72,7 @@ export function icon(name: string): SVGElement {
   );
 }
 
-/** A button with an icon, an accessible name that is also its tooltip, and perhaps a word. */
+/** A button with an icon, an accessible name that is also its tooltip, and optional text. */
 export function button(
   iconName: string,
   label: string,
@@ -87,12 +87,12 @@ export function button(
   );
 }
 
-/** Set text only where it changed, so that nothing is laid out again for nothing. */
+/** Set text only where it changed, to avoid needless layout. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Call at most once per `ms`; the last call always comes through. */
+/** Call at most once per `ms`; the last call is never dropped. */
 export function throttled<A extends unknown[]>(ms: number, call: (...args: A) => void): (...args: A) => void {
   let last = -Infinity;
   let timer: number | undefined;

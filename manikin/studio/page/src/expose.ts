@@ -1,4 +1,4 @@
-// window.studio: what the page knows and draws, for tests and the curious.
+// window.studio: the state of the page, for tests and for inspection.
 
 import { toView, toWorld } from "./axes";
 import type { Contacts } from "./contacts";
@@ -34,7 +34,7 @@ class Exposed {
     this.state = parts.studio;
   }
 
-  /** The figure of the present model is drawn, from where its scene is looked at. */
+  /** Whether the figure of the present model is drawn, from the camera of its scene. */
   get ready(): boolean {
     const { studio, figure } = this.parts;
     return !!studio.frame && !!studio.model && figure()?.bodies === studio.model.bodies;
@@ -90,7 +90,7 @@ class Exposed {
     return { from: toWorld(camera.position), at: toWorld(controls.target) };
   }
 
-  /** What the graphics card holds for us. */
+  /** Resources on the graphics card. */
   get memory() {
     return this.parts.viewport.memory;
   }
@@ -114,13 +114,13 @@ class Exposed {
     return this.parts.viewport.project(toView(point));
   }
 
-  /** What a press at a place of the page would grab. */
+  /** The target of a press at a place of the page. */
   pick(x: number, y: number, push = false) {
     const pick = this.parts.grab.pick(x, y, false, push);
     return pick && { ...pick, place: toWorld(pick.place) };
   }
 
-  /** Which of five futures a press at a place of the page would take. */
+  /** The future that a press at a place of the page would choose. */
   future(x: number, y: number): Future | undefined {
     return this.parts.previews.futureAt(x, y);
   }

@@ -1,4 +1,4 @@
-// Everything that moves: skins and props, as they arrive in a GLB whose nodes are called like bodies, and deforming meshes.
+// Everything that moves: skins and props, from a GLB whose nodes are named like bodies, and deforming meshes.
 
 import {
   Box3,
@@ -84,7 +84,7 @@ export class Figure {
   /** The same figure, translucent, without a shadow. */
   ghost(colour: string, opacity: number): Figure {
     const root = clone(this.root) as Group;
-    // depth first, so that a ghost shows its outside only; some centimetres behind, so that the figure wins where they meet
+    // depth first, so that only the outside of a ghost shows; some centimetres behind, so that the figure is in front
     const behind = { transparent: true, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 900 };
     const veil = new MeshStandardMaterial({ color: colour, roughness: 0.7, opacity, depthWrite: false, ...behind });
     const depth = new MeshBasicMaterial({ colorWrite: false, ...behind });
@@ -105,14 +105,14 @@ export class Figure {
       mesh.add(first);
     }
     const figure = new Figure(root, this.bodies);
-    // what cannot move needs no ghost
+    // fixed things need no ghost
     this.bodies.forEach((body, k) => {
       if (body.part_of === "world") figure.nodes[k]?.removeFromParent();
     });
     return figure;
   }
 
-  /** Another colour for a ghost that is used again. */
+  /** Change the colour of a reused ghost. */
   tint(colour: string, opacity: number): void {
     this.root.traverse((node) => {
       if (!(node instanceof Mesh)) return;
@@ -150,7 +150,7 @@ export class Figure {
    * behind it, if anything is. */
   pick(ray: Raycaster): Hit | undefined {
     this.root.traverse((node) => {
-      // the skin has moved since its bounds were computed last
+      // the skin has moved since its bounds were last computed
       if (node instanceof SkinnedMesh) node.computeBoundingSphere();
     });
     let glass: Hit | undefined;
@@ -193,7 +193,7 @@ export class Figure {
     return this.soft.get(number)?.geometry.getAttribute("position").array;
   }
 
-  /** Free what is this figure's own; shapes that its ghosts share only with `shapes`. */
+  /** Free this figure's resources; shapes shared with its ghosts only if `shapes`. */
   dispose(shapes = false): void {
     this.root.removeFromParent();
     this.root.traverse((node) => {
@@ -226,7 +226,7 @@ function dominantBone(mesh: SkinnedMesh, corners: number[]): number {
   return best;
 }
 
-/** Whether one sees through a thing. */
+/** Whether a thing is transparent. */
 function isGlass(node: Object3D): boolean {
   const material = (node as Mesh).material;
   return !!material && ![material].flat().some((m) => !m.transparent);

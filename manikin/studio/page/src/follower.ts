@@ -1,4 +1,4 @@
-// The camera goes along with the character.
+// The camera follows the character.
 
 import { Vector3 } from "three";
 import { toView } from "./axes";
@@ -28,10 +28,10 @@ export class Follower {
     });
   }
 
-  /** The middle of what matters: a centre of mass, or the first thing that can be grabbed. */
+  /** The point to follow: a centre of mass, or the first thing that can be grabbed. */
   private middle(): Vector3 | undefined {
     const { status, model, frame } = this.studio;
-    // handles belong to the present: while one looks back, the root of the character stands in
+    // handles belong to the present: at an earlier moment the root of the character is used instead
     if (status?.handles[0] && !status.seeking) return toView(status.handles[0].place);
     const root = status?.handles[0]?.name;
     const k = model?.bodies.findIndex((body) => (root ? body.name === root : body.modes.length > 0)) ?? -1;

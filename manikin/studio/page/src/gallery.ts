@@ -1,4 +1,4 @@
-// All scenes as cards with pictures, grouped by what they are for; typing narrows them down.
+// All scenes as cards with pictures, in groups; typing filters them.
 
 import { fetchScenes, given, type SceneCard } from "./addresses";
 import { button, h } from "./dom";
@@ -27,7 +27,7 @@ export class Gallery {
       h(
         "header",
         {},
-        h("div", {}, h("h1", {}, "Pick a scene"), h("p", {}, "Every motion here is worked out by physics while you watch. Grab the character and see.")),
+        h("div", {}, h("h1", {}, "Choose a scene"), h("p", {}, "Every motion here is simulated while you watch. Grab the character and see.")),
         this.search,
         button("close", "Close (Esc)", () => this.hide(), { class: "quiet close" }),
       ),
@@ -52,7 +52,7 @@ export class Gallery {
     }
   }
 
-  /** Back to the scene, where there is one. */
+  /** Close the gallery, if a scene is open. */
   hide(): void {
     if (this.studio.model) this.element.hidden = true;
   }
@@ -78,7 +78,7 @@ export class Gallery {
         h("section", {}, h("h2", {}, group), h("div", { class: "cards" }, ...scenes.map((scene) => this.card(scene)))),
       ),
     );
-    if (!groups.size) this.list.append(h("p", { class: "faint" }, "No scene has these words. Try fewer."));
+    if (!groups.size) this.list.append(h("p", { class: "faint" }, "No scene matches. Try fewer words."));
   }
 
   private card(scene: SceneCard): HTMLElement {

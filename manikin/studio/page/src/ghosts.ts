@@ -1,4 +1,4 @@
-// Other takes beside the present one, as translucent figures that move along.
+// Other takes next to the present one, as translucent figures that move in step.
 
 import type { Figure } from "./figure";
 import type { PoseFrame } from "./frames";
@@ -27,7 +27,7 @@ export class Ghosts {
     return [...this.shown.keys()];
   }
 
-  /** Another figure to make ghosts of. */
+  /** Use another figure for the ghosts. */
   use(figure: Figure): void {
     this.numbers.forEach((number) => this.drop(number));
     this.figure = figure;

@@ -7,22 +7,22 @@ interface Seen {
   markers: Marker[];
 }
 
-// moments are told in steps of a frame [s]
+// moments are rounded to the length of a frame [s]
 const SLACK = 0.03;
-// changes that are kept of one take: an hour of dragging a goal
+// changes kept per take: an hour of dragging a goal
 const MOST = 20_000;
 
 export class Goals {
   private takes = new Map<string, Seen[]>();
   private take = "";
 
-  /** Another scene: nothing of this will be asked for again. */
+  /** Another scene: forget everything. */
   forget(): void {
     this.takes.clear();
     this.take = "";
   }
 
-  /** What the present looks like now. */
+  /** Remember the present goals. */
   note(status: StatusMessage): void {
     if (status.seeking) return;
     const seen = this.of(status);
@@ -31,7 +31,7 @@ export class Goals {
     if (seen.length < MOST && !same(seen.at(-1)?.markers, markers)) seen.push({ time: status.time, markers });
   }
 
-  /** The goals at the moment that is shown; undefined where nobody saw them. */
+  /** The goals at the moment that is shown; undefined where this page has not seen them. */
   then(status: StatusMessage): Marker[] | undefined {
     const seen = this.takes.get(status.take) ?? [];
     let k = seen.length - 1;
@@ -39,7 +39,7 @@ export class Goals {
     return seen[k]?.markers;
   }
 
-  /** What was seen of a take. One that goes on from another has its beginning. */
+  /** What was seen of a take. A take that continues another shares its beginning. */
   private of(status: StatusMessage): Seen[] {
     let seen = this.takes.get(status.take);
     if (!seen) {

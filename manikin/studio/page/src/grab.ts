@@ -1,4 +1,4 @@
-// Taking hold: press on a body, a goal or the centre of mass, and drag it in the plane that faces the camera.
+// Grabbing: press on a body, a goal or the centre of mass, and drag it in the plane that faces the camera.
 
 import { Plane, Quaternion, Vector3 } from "three";
 import { toView, toWorld, toWorldQuat } from "./axes";
@@ -10,7 +10,7 @@ import type { Viewport } from "./viewport";
 
 interface Drag {
   point: Vec3;
-  /** It is a doll that is dragged. */
+  /** Whether it is a doll that is dragged. */
   poses: ((drag: PoseDrag) => void) | undefined;
   pointer: number;
   target: string;
@@ -21,7 +21,7 @@ interface Drag {
   goal: Vector3;
   turn: Quaternion;
   turned: boolean;
-  /** Held without a finger. */
+  /** Held without a pointer down. */
   pinned: boolean;
   x: number;
   y: number;
@@ -41,27 +41,27 @@ interface Pick {
   point: [number, number, number];
 }
 
-// how far from a mark a press still means it [CSS px]
+// the largest distance from a mark at which a press grabs it [CSS px]
 const REACH = { mouse: 11, touch: 24 };
-// degrees per press of a turning key, metres of depth per notch of the wheel
+// degrees per press of a rotation key, metres of depth per notch of the wheel
 const TURN = (6 * Math.PI) / 180;
 const DEPTH = 0.03;
 
 export class Grab {
-  /** Push with a plain drag, for those without a Shift key. */
+  /** Push with a plain drag, without a Shift key. */
   pushing = false;
-  /** Presses that are not for the figure: previews listen here first. */
+  /** Presses that are not for the figure: previews get them first. */
   beforePick: ((x: number, y: number) => boolean) | undefined;
-  /** Whether what is held stays held without a finger on it, while a future is chosen. */
+  /** Whether what is held stays held with no pointer down, while a future is chosen. */
   staysHeld: () => boolean = () => false;
-  /** While a doll is posed: who hears of drags, which then move nothing else. */
+  /** While a doll is posed: receives drags, which then move nothing else. */
   posing: () => ((drag: PoseDrag) => void) | undefined = () => undefined;
-  /** The doll, once there is one: it is what is pressed then. */
+  /** The doll, once there is one: presses then hit it. */
   doll: Figure | undefined;
   enabled = true;
   figure: Figure | undefined;
   sent = 0;
-  /** The force arrow as it is drawn, for tests and for reading aloud. */
+  /** The force arrow as drawn, for tests and screen readers. */
   shown = { visible: false, newtons: 0, text: "" };
   private drag: Drag | undefined;
   private pointer = { x: -1, y: -1 };
@@ -88,7 +88,7 @@ export class Grab {
     studio.on("input", () => this.viewport.invalidate());
     studio.on("status", () => this.viewport.invalidate());
     studio.on("model", () => {
-      // picked bodies must be of this model: wait for its figure
+      // the figure of this model must be loaded before bodies are picked
       this.figure = undefined;
       this.drop();
     });
@@ -103,7 +103,7 @@ export class Grab {
     return this.drag !== undefined;
   }
 
-  /** What lies under the pointer; undefined leaves the press to the camera. */
+  /** The target under the pointer; undefined leaves the press to the camera. */
   pick(x: number, y: number, touch = false, push = false): Pick | undefined {
     const status = this.studio.status;
     if (!push && !this.posing() && status && !status.seeking) {
@@ -130,7 +130,7 @@ export class Grab {
     return { target: body.name, mode, place: hit.point, point };
   }
 
-  /** The part of a character that is held, or that lies under the pointer. */
+  /** The part of a character that is held, or under the pointer. */
   partUnder(): string | undefined {
     if (this.drag) return this.drag.mode === "task" ? this.drag.target : undefined;
     const hit = this.figure?.pick(this.viewport.rayAt(this.pointer.x, this.pointer.y));
@@ -138,7 +138,7 @@ export class Grab {
     return body?.part_of === "character" ? body.name : undefined;
   }
 
-  /** Turn what is held about the line of sight. */
+  /** Rotate what is held about the line of sight. */
   turn(sign: number): void {
     if (!this.drag) return;
     const axis = this.viewport.camera.getWorldDirection(new Vector3());
@@ -149,7 +149,7 @@ export class Grab {
 
   private listen(canvas: HTMLCanvasElement): void {
     canvas.addEventListener("pointerdown", (event) => this.press(event));
-    // raw updates come without waiting for the next picture
+    // raw updates arrive without waiting for the next animation frame
     const raw = "onpointerrawupdate" in window;
     if (raw) canvas.addEventListener("pointerrawupdate", (event) => this.move(event as PointerEvent));
     canvas.addEventListener("pointermove", (event) => this.move(event, raw));
@@ -175,7 +175,7 @@ export class Grab {
     const pick = this.pick(event.clientX, event.clientY, event.pointerType === "touch", event.shiftKey || this.pushing);
     if (!pick) return;
     if (this.studio.status?.seeking) {
-      this.studio.say("This is the past: T tries again from here, Space goes on from the end.");
+      this.studio.say("This is an earlier moment: T tries again from here, Space continues from the end.");
       return;
     }
     this.viewport.controls.enabled = false;
@@ -226,7 +226,7 @@ export class Grab {
   }
 
   private wheel(event: WheelEvent): void {
-    // while a future is chosen the wheel is the camera's
+    // while a future is chosen the wheel moves the camera
     if (!this.drag || this.drag.pinned) return;
     event.preventDefault();
     this.deepen(-Math.sign(event.deltaY) * DEPTH);
@@ -255,7 +255,7 @@ export class Grab {
   private tell(): void {
     const drag = this.drag!;
     if (drag.poses) return drag.poses({ target: drag.target, point: drag.point, goal: toWorld(drag.goal) });
-    // without a finger it is where the server has it
+    // with no pointer down it is where the server has it
     if (drag.pinned && this.studio.input) toView(this.studio.input.goal, drag.goal);
     const turn = drag.turned ? toWorldQuat(drag.turn) : null;
     if (this.studio.send({ kind: "drag", goal: toWorld(drag.goal), turn, stamp: performance.now() })) this.sent++;
@@ -303,7 +303,7 @@ export class Grab {
       return;
     }
     const [point, goal] = [toView(held.point), toView(held.goal)];
-    // the pointer is ahead of what the server has heard
+    // the pointer is ahead of what the server has received
     if (this.drag && !this.drag.pinned) goal.copy(this.drag.goal);
     this.wanted.position.copy(goal);
     faceCamera(this.wanted, this.viewport);
@@ -318,7 +318,7 @@ export class Grab {
     const text = held.newtons < 0.5 ? "" : `${held.newtons.toFixed(0)} N${full ? " (most)" : ""}`;
     this.shown.text = text;
     const tip = outside ? point.clone().add(force) : goal;
-    // while a future is chosen there are other words at this place
+    // while a future is chosen another label is shown here
     this.label.set(this.staysHeld() ? "" : text, tip);
   }
 

@@ -6,20 +6,20 @@ export interface Shortcut {
   keys: string[];
   what: string;
   run?: () => void;
-  /** Also while the key is held down. */
+  /** Repeats while the key is held down. */
   repeats?: boolean;
 }
 
 const MOUSE: [string, string][] = [
-  ["Drag a body part", "It follows, by muscle"],
+  ["Drag a body part", "It follows, by its own joint torques"],
   ["Shift + drag", "Push; the arrow shows newtons"],
   ["Drag a prop", "Pulls it by a spring"],
   ["Drag the chequered disc", "Moves the centre of mass"],
   ["Drag a blue mark", "Moves a goal"],
   ["Wheel while dragging", "Nearer or farther"],
-  ["Drag the ground", "Turns the view"],
+  ["Drag the ground", "Rotates the view"],
   ["Right drag", "Moves the view"],
-  ["Second finger on the glass", "Nearer or farther, by touch"],
+  ["Second finger on the screen", "Nearer or farther, by touch"],
 ];
 
 export class Help {
@@ -32,7 +32,7 @@ export class Help {
     this.element = h(
       "dialog",
       { class: "help", "data-testid": "help", onclick: (event: Event) => event.target === this.element && this.element.close() },
-      h("header", {}, h("h1", {}, "How to"), button("close", "Close (Esc)", () => this.element.close(), { class: "quiet" })),
+      h("header", {}, h("h1", {}, "Help"), button("close", "Close (Esc)", () => this.element.close(), { class: "quiet" })),
       h("div", { class: "columns" }, h("table", {}, ...mouse), h("table", {}, ...keys.slice(0, half)), h("table", {}, ...keys.slice(half))),
     );
   }
@@ -57,9 +57,9 @@ export function listenToKeys(shortcuts: Shortcut[]): void {
     const writing = target.matches("input:not([type=range]), textarea");
     if (event.altKey || (writing && event.key !== "Escape")) return;
     const name = nameOf(event);
-    // under the help sheet nothing moves, and Esc is its own
+    // while the help sheet is open only Esc works, and closes it
     if (document.querySelector("dialog[open]") && name !== "?") return;
-    // a focused button or slider keeps the keys that work it
+    // a focused button or slider handles its own keys
     if (target.matches("button, summary, a") && (name === "Space" || name === "Enter") && target.matches(":focus-visible")) return;
     if (target.matches("input[type=range]") && name.match(/^[←→]$/)) return;
     const shortcut = shortcuts.find((s) => s.keys.includes(name));

@@ -1,4 +1,4 @@
-// The knobs of the scene, as sliders and lists of choices; undo; and the helping hand.
+// The knobs of the scene as sliders and choices, undo, and assist.
 
 import { button, h, setText, throttled } from "./dom";
 import type { KnobInfo } from "./messages";
@@ -55,7 +55,7 @@ class Slider {
   private readonly high: number;
 
   show(value: number | null): void {
-    // what the user holds is not taken out of their hands
+    // a slider that the user is moving is not changed
     if (document.activeElement !== this.number) this.number.value = value === null ? "" : String(Number(value.toPrecision(4)));
     if (value !== null && !this.range.matches(":active")) this.range.value = String(value);
     const share = value === null ? 0 : (value - this.low) / (this.high - this.low);
@@ -63,7 +63,7 @@ class Slider {
   }
 }
 
-/** One of a few, by number. */
+/** A choice, by number. */
 class Choice {
   readonly element: HTMLElement;
   private readonly select: HTMLSelectElement;
@@ -90,12 +90,12 @@ export class Knobs {
   private readonly impulse = h("div", { class: "faint" });
 
   constructor(private readonly studio: Studio) {
-    this.undoButton = button("undo", "Turn the last knob back (Ctrl+Z)", () => studio.send({ kind: "undo" }), {
+    this.undoButton = button("undo", "Undo the last knob change (Ctrl+Z)", () => studio.send({ kind: "undo" }), {
       text: "Undo",
       id: "undo",
     });
     const help = throttled(80, (newtons: number) => studio.send({ kind: "assist", newtons }));
-    this.assist = new Slider("Assist", "An outside force that helps the character, at most this strong. 0: honest physics.", "N", 0, 1000, "assist", help, help);
+    this.assist = new Slider("Assist", "An outside force that helps the character, of at most this size. 0: unassisted physics.", "N", 0, 1000, "assist", help, help);
     this.assistBox = h("section", { class: "assist" }, this.assist.element, this.impulse);
     this.element = h("div", { class: "panel-body" }, this.list, h("div", { class: "row" }, this.undoButton), this.assistBox);
     studio.on("model", (model) => this.build(model.knobs));
@@ -107,8 +107,8 @@ export class Knobs {
       setText(
         this.impulse,
         status.assist > 0 || status.assist_impulse > 0
-          ? `Bends physics: ${status.assist_impulse.toFixed(1)} N s given so far. It is in the recording.`
-          : "Off. Only muscles, ground and gravity move the character.",
+          ? `Bends physics: ${status.assist_impulse.toFixed(1)} N s so far. It is in the recording.`
+          : "Off. Only its joints, the ground and gravity move the character.",
       );
     });
   }
@@ -141,14 +141,14 @@ export class Knobs {
   }
 }
 
-/** "props.box.mass" reads "box mass", "control.compliant" just "compliant". */
+/** "props.box.mass" becomes "box mass", "control.compliant" just "compliant". */
 export function plainName(path: string): string {
   const parts = path.split(".");
   const words = (parts.length > 2 || parts[0] === "control" ? parts.slice(1) : parts).join(" ").replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** 1, 2 or 5 times a power of ten, about two hundred of them in the range. */
+/** A step of 1, 2 or 5 times a power of ten, about two hundred of them in the range. */
 function niceStep(low: number, high: number): number {
   const rough = (high - low) / 200;
   const power = 10 ** Math.floor(Math.log10(rough));

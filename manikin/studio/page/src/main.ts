@@ -57,7 +57,7 @@ function makeViewport(listen: (canvas: HTMLCanvasElement) => void): Viewport {
 
 let figure: Figure | undefined;
 let loading = 0;
-// how many pictures had been drawn when the figure came
+// how many frames had been drawn when the figure arrived
 let before = 0;
 
 async function loadFigure(model: ModelMessage): Promise<void> {
@@ -67,7 +67,7 @@ async function loadFigure(model: ModelMessage): Promise<void> {
   try {
     next = await Figure.load(given(model.glb), model);
   } catch {
-    studio.say("The figure could not be fetched. Open the scene again, or reload the page.", "error");
+    studio.say("The figure could not be loaded. Open the scene again, or reload the page.", "error");
     return;
   }
   if (turn !== loading) return next.dispose(true);
@@ -85,14 +85,14 @@ async function loadFigure(model: ModelMessage): Promise<void> {
 let shownScene = "";
 
 studio.on("model", (model) => {
-  if (model.protocol !== PROTOCOL) studio.say("The server is of another version: reload the page.", "error");
+  if (model.protocol !== PROTOCOL) studio.say("The server has another version: reload the page.", "error");
   contacts.set([]);
   document.title = `${model.title || model.scene} · Manikin studio`;
   void loadFigure(model);
 });
 
 studio.onFrame((frame) => {
-  // a frame of the next model may come before its figure
+  // a frame of the next model may arrive before its figure
   if (frame.kind !== FRAME_LIVE || !figure || figure.bodies !== studio.model?.bodies) return;
   figure.pose(frame.poses, frame.meshes);
   viewport.invalidate();
@@ -102,7 +102,7 @@ studio.onFrame((frame) => {
 
 const follower = new Follower(studio, viewport, () => grab.dragging);
 
-/** The whole of what was pressed last, or everything that moves. */
+/** All of what was pressed last, or everything that moves. */
 function frameSelection(): void {
   const bodies = studio.model?.bodies ?? [];
   const owner = bodies.find((body) => body.name === studio.selected)?.owner;
@@ -150,7 +150,7 @@ const panels = {
   takes: { title: "Takes", element: takes.element },
 };
 type PanelName = keyof typeof panels;
-// a narrow page has its panels below the picture, and may shut them
+// a narrow page has its panels below the picture, and they can be closed
 const wide = matchMedia("(min-width: 900px)");
 let panel: PanelName | undefined = wide.matches ? "knobs" : undefined;
 wide.addEventListener("change", () => wide.matches && !panel && showPanel("knobs"));
@@ -266,7 +266,7 @@ document.getElementById("app")!.append(
 drawTheme();
 showPanel(panel);
 
-// --- what the server says
+// --- messages from the server
 
 studio.on("model", (model) => {
   setText(title, model.title || model.scene);
@@ -283,7 +283,7 @@ studio.on("status", (status) => {
   setText(stepChip, finished ? "finished" : step.replaceAll("_", " "));
   stepChip.classList.toggle("good", finished && status.ok);
   outcome.classList.toggle("bad", status.diverged);
-  // what is not done yet is no news
+  // an unfinished job is no news
   const done = status.ok ? status.reason : "";
   setText(outcome, status.diverged ? "Physics broke off: press R, or look back and try again." : done);
   stepChip.title = outcome.title = status.reason;
@@ -296,13 +296,13 @@ studio.on("status", (status) => {
   hint.hidden = !words;
 });
 
-/** The step that the script is in, at the moment that is shown. */
+/** The step of the script at the moment that is shown. */
 function stepThen(status: StatusMessage): string {
   if (!status.seeking) return status.step;
   return status.ticks.filter((tick) => tick.time <= status.time).at(-1)?.name ?? "";
 }
 
-/** What can be done now that is not plain to see. */
+/** A hint about what can be done now. */
 function hintFor(status: StatusMessage): string {
   if (previews.fanned) return "Five futures: click one to take it, Esc for none.";
   if (status.seeking) {

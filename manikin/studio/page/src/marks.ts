@@ -26,7 +26,7 @@ export const NEWTONS_PER_METRE = 500;
 
 const UP = new Vector3(0, 1, 0);
 
-/** An arrow of a given width that can be pointed anew every frame. */
+/** An arrow of a given width that can be redirected every frame. */
 export class Arrow {
   readonly group = new Group();
   private readonly shaft: Mesh;
@@ -75,7 +75,7 @@ export class Arrow {
   }
 }
 
-/** Words that stay at a point of the scene. */
+/** A label that stays at a point of the scene. */
 export class Label {
   private readonly element: HTMLElement;
 
@@ -139,7 +139,7 @@ export class Thread {
   }
 }
 
-// all marks share their shapes and paints: they come and go with every step of a script
+// marks share geometry and materials: they are created and removed with every step of a script
 const paint = (color: string, opacity: number) => new MeshBasicMaterial({ color, transparent: true, opacity, depthTest: false, toneMapped: false });
 const BALL = new SphereGeometry(4.5, 16, 12);
 const RING = new TorusGeometry(9, 1.1, 8, 32);
@@ -181,7 +181,7 @@ const PINS = {
 const PIN_RIM = { turn: new TorusGeometry(11, 2.7, 8, 32), angle: new CylinderGeometry(8, 8, 0.1, 4, 1).rotateX(Math.PI / 2) };
 const [HOLDS, WAITS, PIN_HALO] = [paint(PIN, 0.95), paint(PIN, 0.35), paint("#fffaf2", 0.7)];
 
-/** A pin: a red ring where a turn is kept, a red diamond where joint angles are; pale while it waits for its event. */
+/** A pin: a red ring for an orientation, a red diamond for joint angles; pale while it waits for its event. */
 export function pinMark(what: "turn" | "angle", holds: boolean): Group {
   const rim = new Mesh(PIN_RIM[what], PIN_HALO);
   rim.renderOrder = 7.5;
@@ -190,7 +190,7 @@ export function pinMark(what: "turn" | "angle", holds: boolean): Group {
   return new Group().add(rim, ...parts);
 }
 
-/** Turn a mark to the camera and keep its size on the screen. */
+/** Rotate a mark to the camera and keep its size on the screen. */
 export function faceCamera(mark: Group, viewport: Viewport): void {
   mark.scale.setScalar(viewport.metresPerPixel(mark.position));
   mark.quaternion.copy(viewport.camera.quaternion);

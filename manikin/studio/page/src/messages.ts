@@ -13,7 +13,7 @@ export type Mode = "task" | "push" | "spring" | "goal" | "com";
 
 // A body, in the order of the pose frames. owner: its character (the name of its root) or prop; "" for the world.
 //
-// modes: how it can be grabbed, the plain drag first.
+// modes: the ways to grab it, the plain drag first.
 export interface BodyInfo {
   name: string;
   parent: number;
@@ -25,7 +25,7 @@ export interface BodyInfo {
 // A deforming mesh; its place in the list is its number in pose frames, which bring its vertices.
 //
 // triangles: three vertex numbers each, counter-clockwise from outside. bodies: for each of the `count` vertices, the number
-// of the body that a press there takes hold of. vertices: at the first moment, three numbers each. colour: sRGB, 0 to 1.
+// of the body that a press there grabs. vertices: at the first moment, three numbers each. colour: sRGB, 0 to 1.
 export interface MeshInfo {
   name: string;
   count: number;
@@ -35,7 +35,7 @@ export interface MeshInfo {
   colour: Vec3;
 }
 
-// A goal that can be dragged, called "task/point", and the body that it is meant for ("" for a centre of mass).
+// A goal that can be dragged, named "task/point", and the body it is for ("" for a centre of mass).
 export interface Marker {
   name: string;
   task: string;
@@ -44,7 +44,7 @@ export interface Marker {
   active: boolean;
 }
 
-// The centre of mass of a character, called like its root.
+// The centre of mass of a character, named after its root.
 export interface Handle {
   name: string;
   place: Vec3;
@@ -70,7 +70,7 @@ export interface CameraInfo {
   at: Vec3;
 }
 
-// How a task fares. missed: what it wanted minus what it got [m/s^2 or rad/s^2]; lost_to: the task above that took it.
+// The state of a task. missed: wanted minus achieved [m/s^2 or rad/s^2]; lost_to: the higher task responsible.
 export interface TaskWhy {
   name: string;
   priority: number;
@@ -84,13 +84,13 @@ export interface TaskWhy {
   lost_to: string | null;
 }
 
-// Torque of an actuator against its limits [N m]; share: 0 at rest, 1 at the limit.
+// Torque of an actuator against its limits [N m]; fraction: 0 at rest, 1 at the limit.
 export interface JointWhy {
   name: string;
   torque: number;
   low: number | null;
   high: number | null;
-  share: number;
+  fraction: number;
 }
 
 // Centre of mass of a character and the polygon on the ground that its feet span, counter-clockwise.
@@ -113,17 +113,17 @@ export interface ContactWhy {
   friction: number;
 }
 
-// A character under direct control. stands: the bone that bears it, "" in flight or where control does not count on any.
+// A character under direct control. standing: the bone that carries it, "" in flight or if control relies on none.
 //
-// contradicted: its limits could not all be kept in the last update; contradictions: how often that was so, in all updates.
+// contradicted: its limits could not all be kept in the last update; contradictions: in how many updates that was so.
 export interface CreatureWhy {
   character: string;
-  stands: string;
+  standing: string;
   contradicted: boolean;
   contradictions: number;
 }
 
-// Where the origin of a body goes.
+// The path of a body's origin.
 export interface PathLine {
   body: string;
   points: Vec3[];
@@ -156,7 +156,7 @@ export interface Tick {
   name: string;
 }
 
-// A pin. holds: it acts now; off: it was switched off. fired, ended: when its events came [s], or null.
+// A pin. holds: it acts now; off: it was switched off. fired, ended: the times of its events [s], or null.
 export interface PinInfo {
   task: string;
   target: string;
@@ -171,7 +171,7 @@ export interface PinInfo {
   ended: number | null;
 }
 
-// A task that is no pin. own: it belongs to the scene; the others wait for a drag.
+// A task that is not a pin. own: it belongs to the scene; the others wait for a drag.
 export interface TaskRank {
   name: string;
   priority: number;
@@ -185,12 +185,12 @@ export interface OpenMessage {
   scene: string;
 }
 
-// Run on from the end of the take.
+// Run from the end of the take.
 export interface PlayMessage {
   kind: "play";
 }
 
-// Stand still.
+// Pause.
 export interface PauseMessage {
   kind: "pause";
 }
@@ -233,19 +233,19 @@ export interface ReleaseMessage {
   kind: "release";
 }
 
-// Turn a knob of the scene. Knobs that are not live restart the scene as a new take.
+// Set a knob of the scene. Knobs that are not live restart the scene as a new take.
 export interface KnobMessage {
   kind: "knob";
   path: string;
   value: number;
 }
 
-// Turn the last knob back.
+// Undo the last change of a knob.
 export interface UndoMessage {
   kind: "undo";
 }
 
-// The most that an outside force may help the character with [N]; 0 for honest physics.
+// The largest outside force that may assist the character [N]; 0 for unassisted physics.
 export interface AssistMessage {
   kind: "assist";
   newtons: number;
@@ -257,7 +257,7 @@ export interface SeekMessage {
   time: number;
 }
 
-// Try again from here: go on from a moment of the present take as a new take, paused there.
+// Try again from here: continue from a moment of the present take as a new take, paused there.
 export interface BranchMessage {
   kind: "branch";
   time: number;
@@ -270,7 +270,7 @@ export interface TakeNameMessage {
   name: string;
 }
 
-// Make a take into a recording (.npz) in the take folder.
+// Save a take as a recording (.npz) in the take folder.
 export interface TakeSaveMessage {
   kind: "take_save";
   take: string;
@@ -288,7 +288,7 @@ export interface TakeDeleteMessage {
   take: string;
 }
 
-// Show a take of the same scene as a ghost beside the present one, or no longer.
+// Show or hide a take of the same scene as a ghost next to the present one.
 export interface TakeGhostMessage {
   kind: "take_ghost";
   take: string;
@@ -312,13 +312,13 @@ export interface FanTakeMessage {
   choice: number;
 }
 
-// Send `why` messages, or no longer.
+// Start or stop `why` messages.
 export interface WhyMessage {
   kind: "why";
   on: boolean;
 }
 
-// Pin a body of a creature. value: a quaternion, or angles [rad]; empty: as it is now. The rest as in Arm.
+// Pin a body of a creature. value: a quaternion, or angles [rad]; empty: as it is now. The other fields as in Arm.
 export interface PinMessage {
   kind: "pin";
   target: string;
@@ -337,7 +337,7 @@ export interface UnpinMessage {
 
 // When a pin is set, and when it ends; null: now, and when it is removed. Each happens once.
 //
-// then: it keeps what is there when it is set, not what was there when it was made.
+// then: it keeps the value at the time it is set, not at the time it was made.
 export interface ArmMessage {
   kind: "arm";
   pin: string;
@@ -360,13 +360,13 @@ export interface SwitchMessage {
   on: boolean;
 }
 
-// Run only while something is held, as in the document; or freely.
+// Run only while something is held, as in the document, or freely.
 export interface WhilePressedMessage {
   kind: "while_pressed";
   on: boolean;
 }
 
-// While time stands: bend the doll so that a point of a body (in its frame) comes near a place.
+// While paused: bend the doll so that a point of a body (in its frame) comes near a place.
 export interface PoseMessage {
   kind: "pose";
   target: string;
@@ -391,15 +391,15 @@ export interface KeyDropMessage {
   number: number;
 }
 
-// Follow key poses from now on, joined by a B-spline: rows [time, angles in degrees]. None: follow no more.
+// Follow key poses from now on, joined by a B-spline: rows [time, angles in degrees]. None: stop following.
 export interface FollowMessage {
   kind: "follow";
   keys: number[][];
 }
 
-// A scene was opened, or built anew. glb: address of its geometry, nodes called like bodies.
+// A scene was opened or rebuilt. glb: address of its geometry, nodes named like bodies.
 //
-// direct: it is under direct control, and knows pins and priorities.
+// direct: it is under direct control, with pins and priorities.
 export interface ModelMessage {
   kind: "model";
   protocol: number;
@@ -421,13 +421,13 @@ export interface ModelMessage {
   direct: boolean;
 }
 
-// A dozen times a second, and after each request. time: what is shown; length: how long the take is; step: of the script.
+// Several times a second, and after each request. time: of the moment shown; length: of the take; step: of the script.
 //
-// finished: the script has ended, and the character lives on with its last tasks. ticks: what happened in the take so far.
+// finished: the script has ended, and the character continues with its last tasks. ticks: events of the take so far.
 //
-// ok, reason: what became of the job so far. realtime: simulated over real time of the last second.
+// ok, reason: the outcome so far. realtime: simulated over real time of the last second.
 // while_pressed: it runs only while something is held.
-// seeking: an earlier moment is shown. diverged: physics broke off; reset, or branch from before.
+// seeking: an earlier moment is shown. diverged: the simulation diverged; reset, or branch from an earlier moment.
 export interface StatusMessage {
   kind: "status";
   take: string;
@@ -467,7 +467,7 @@ export interface WhyReportMessage {
 
 // The present drag: the grabbed point, where it is wanted, and the outside force there (zero where a task pulls).
 //
-// newtons: length of that force, or the force with which a task pulls. held: False once, after the release.
+// newtons: size of that force, or the force with which a task pulls. held: False once, after the release.
 export interface InputMessage {
   kind: "input";
   target: string;
@@ -481,7 +481,7 @@ export interface InputMessage {
   stamp: number;
 }
 
-// What will happen. choice: -1 for the held input, 0 to 4 in a fan; start: the moment it was asked for.
+// A preview. choice: -1 for the held input, 0 to 4 in a fan; start: the moment it starts from.
 export interface PreviewPathsMessage {
   kind: "preview_paths";
   choice: number;
@@ -498,7 +498,7 @@ export interface TakesMessage {
   takes: TakeInfo[];
 }
 
-// A knob was turned, or turned back.
+// The knobs have changed.
 export interface KnobsMessage {
   kind: "knobs";
   knobs: KnobInfo[];
@@ -506,7 +506,7 @@ export interface KnobsMessage {
 
 // Pins and priorities, whenever they change. tasks: all others, the most important first.
 //
-// keys: rows [time, angles in degrees] that were kept. posing: there is a doll. follows: keys are followed.
+// keys: rows [time, angles in degrees] that were kept. posing: a doll is shown. follows: keys are being followed.
 export interface PinsMessage {
   kind: "pins";
   pins: PinInfo[];
@@ -516,13 +516,13 @@ export interface PinsMessage {
   follows: boolean;
 }
 
-// Something to tell the user that is no error, such as a restart.
+// Information for the user that is not an error, such as a restart.
 export interface NoticeMessage {
   kind: "notice";
   message: string;
 }
 
-// A message was refused, or physics broke off. about: the kind of the message, "" for none.
+// A message was refused, or the simulation diverged. about: the kind of the message, "" for none.
 export interface ErrorMessage {
   kind: "error";
   about: string;

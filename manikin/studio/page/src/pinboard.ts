@@ -1,4 +1,4 @@
-// Pins of creatures under direct control: which there are, when they are set and end, and what comes before what.
+// Pins of creatures under direct control: the list, when they are set and end, and priorities.
 
 import { type Group, Vector3 } from "three";
 import { toView } from "./axes";
@@ -11,24 +11,24 @@ import type { Viewport } from "./viewport";
 
 type Event = NonNullable<PinInfo["at"]>;
 const AT: Record<Event, string> = { lift_off: "at lift-off", falling: "when it falls", touch_down: "at touch-down" };
-const OURS: Record<string, string> = { studio_drag: "your drag", studio_turn: "your turning", studio_lean: "your lean", studio_keys: "your keys" };
+const OURS: Record<string, string> = { studio_drag: "your drag", studio_turn: "your rotation", studio_lean: "your lean", studio_keys: "your keys" };
 
 /** What a pin keeps, in words. */
 export function pinWords(pin: PinInfo): string {
   return `${pin.target.replaceAll("_", " ")} ${pin.what === "turn" ? "orientation" : "angle"}`;
 }
 
-/** What becomes of a pin by itself, in words. */
+/** The events of a pin, in words. */
 function armWords(pin: PinInfo): string {
   const first = pin.at ? `${AT[pin.at]}: pin ${pinWords(pin)}` : "";
-  const last = pin.until ? `${first ? ", " : ""}${AT[pin.until]}: let it go` : "";
+  const last = pin.until ? `${first ? ", " : ""}${AT[pin.until]}: release` : "";
   return first + last;
 }
 
 function stateWords(pin: PinInfo): string {
   if (pin.off) return "switched off";
   const fired = pin.fired === null ? "" : `set at ${pin.fired.toFixed(2)} s`;
-  if (pin.ended !== null) return `${fired}${fired ? ", " : ""}let go at ${pin.ended.toFixed(2)} s`;
+  if (pin.ended !== null) return `${fired}${fired ? ", " : ""}released at ${pin.ended.toFixed(2)} s`;
   if (pin.holds) return fired || "holds";
   return "waits";
 }
@@ -45,7 +45,7 @@ export class Pinboard {
     private readonly grab: Grab,
     more: HTMLElement,
   ) {
-    const how = "Point at a body part: P pins how it is turned, J the angles of its joints; once more lets it go. Pins come before your drag.";
+    const how = "Point at a body part: P pins its orientation, J the angles of its joints; the same key again releases it. Pins come before your drag.";
     this.element = h(
       "div",
       { class: "panel-body" },
@@ -53,12 +53,12 @@ export class Pinboard {
       h(
         "div",
         { class: "row" },
-        button("pin", "Pin how the part that you pressed last is turned, or let it go", () => this.toggleSelected("turn"), { text: "Turn", id: "pin-turn" }),
-        button("pin", "Pin the joints of the part that you pressed last, or let them go", () => this.toggleSelected("angle"), { text: "Joint", id: "pin-angle" }),
+        button("pin", "Pin or release the orientation of the part you pressed last", () => this.toggleSelected("turn"), { text: "Turn", id: "pin-turn" }),
+        button("pin", "Pin or release the joints of the part you pressed last", () => this.toggleSelected("angle"), { text: "Joint", id: "pin-angle" }),
       ),
       this.list,
       more,
-      h("h3", {}, "Other tasks, the most important first"),
+      h("h3", {}, "Other tasks, by priority"),
       this.tasks,
     );
     studio.on("pins", () => this.show());
@@ -71,13 +71,13 @@ export class Pinboard {
     return [...this.marks.keys()];
   }
 
-  /** Pin what is under the pointer, or let it go. False where there are no pins. */
+  /** Pin what is under the pointer, or release it. False where there are no pins. */
   toggle(what: PinInfo["what"]): boolean {
     if (!this.studio.model?.direct) return false;
     return this.pin(this.grab.partUnder(), what);
   }
 
-  /** For those without keys: the part that was pressed last. */
+  /** Without a keyboard: the part that was pressed last. */
   private toggleSelected(what: PinInfo["what"]): void {
     const selected = this.studio.model?.bodies.find((body) => body.name === this.studio.selected);
     this.pin(selected?.part_of === "character" ? selected.name : undefined, what);
@@ -109,7 +109,7 @@ export class Pinboard {
       studio.send({ kind: "arm", pin: pin.task, at, then, until });
     };
     const set = choice("When it is set", "pin-at", pin.at, "now", (at) => arm({ at, then: at !== null && pin.what === "turn" }));
-    const end = choice("When it is let go", "pin-until", pin.until, "until let go", (until) => arm({ until }), "until ");
+    const end = choice("When it is released", "pin-until", pin.until, "until released", (until) => arm({ until }), "until ");
     const then = h(
       "select",
       { title: "What it keeps", "data-testid": "pin-then", hidden: !pin.at, onchange: () => arm({ then: then.value === "then" }) },
@@ -148,7 +148,7 @@ export class Pinboard {
     return row;
   }
 
-  /** The number of a priority, and how to change it. */
+  /** A priority with the buttons that change it. */
   private rank(task: string, priority: number): HTMLElement {
     const send = (to: number) => this.studio.send({ kind: "rank", task, priority: to });
     const up = button("up", "More important", () => send(priority - 1), { class: "quiet", id: "rank-up" });

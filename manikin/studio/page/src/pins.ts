@@ -1,4 +1,4 @@
-// Goals and centres of mass as marks in the scene; while one looks back, where the goals were.
+// Goals and centres of mass as marks in the scene; at an earlier moment, where the goals were.
 
 import type { Group, Vector3 } from "three";
 import { toView, toWorld } from "./axes";
@@ -25,7 +25,7 @@ export class Pins {
     viewport.beforeDraw.push(() => this.draw());
   }
 
-  /** The goals of the moment that is looked at; undefined where they are not known. */
+  /** The goals at the moment that is shown; undefined where they are not known. */
   get goalsThen(): Marker[] | undefined {
     return this.studio.status && this.goals.then(this.studio.status);
   }

@@ -1,4 +1,4 @@
-// Key poses: while time stands a doll is bent by hand, its poses are kept, and the character follows them through physics.
+// Key poses: while paused a doll is bent by hand, its poses are kept, and the character follows them through physics.
 
 import { button, h } from "./dom";
 import type { Figure } from "./figure";
@@ -8,7 +8,7 @@ import type { Studio } from "./studio";
 import type { Viewport } from "./viewport";
 
 const DOLL = "#c2352b";
-// how far apart keys are unless one says otherwise [s]
+// default time between keys [s]
 const APART = 0.3;
 
 export class Poser {
@@ -17,7 +17,7 @@ export class Poser {
   on = false;
   private figure: Figure | undefined;
   private doll: Figure | undefined;
-  private readonly time = h("input", { type: "number", min: "0.01", max: "60", step: "0.05", value: String(APART), title: "Seconds after the keys begin", "data-testid": "key-time" });
+  private readonly time = h("input", { type: "number", min: "0.01", max: "60", step: "0.05", value: String(APART), title: "Seconds after the start of the keys", "data-testid": "key-time" });
   private readonly list = h("div", { class: "pins", "data-testid": "keys" });
   private readonly toggle: HTMLButtonElement;
   private readonly stop: HTMLButtonElement;
@@ -28,7 +28,7 @@ export class Poser {
     private readonly grab: Grab,
   ) {
     this.toggle = button("pen", "Pose a doll for a key (O)", () => this.set(!this.on), { text: "Pose", id: "posing" });
-    this.stop = button("close", "Follow the keys no more", () => studio.send({ kind: "follow", keys: [] }), { text: "Stop", id: "keys-stop" });
+    this.stop = button("close", "Stop following the keys", () => studio.send({ kind: "follow", keys: [] }), { text: "Stop", id: "keys-stop" });
     this.element = h(
       "div",
       { class: "keyframes" },
@@ -36,7 +36,7 @@ export class Poser {
       h("p", { class: "faint" }, "Pose (O): drag parts of the red doll. K keeps its pose. Play follows the keys from now on, joined by a B-spline, by muscle."),
       h("div", { class: "row" }, this.toggle, this.time, h("span", { class: "faint" }, "s"), button("save", "Keep this pose as a key (K)", () => this.keep(), { text: "Keep", id: "key-add" })),
       this.list,
-      h("div", { class: "row" }, button("play", "Follow the keys from now on", () => this.play(), { text: "Play keys", id: "keys-play" }), this.stop),
+      h("div", { class: "row" }, button("play", "Follow the keys from now", () => this.play(), { text: "Play keys", id: "keys-play" }), this.stop),
     );
     const send = (drag: PoseDrag) => void studio.send({ kind: "pose", ...drag });
     grab.posing = () => (this.on ? send : undefined);
@@ -55,7 +55,7 @@ export class Poser {
     });
   }
 
-  /** Another figure to make a doll of. */
+  /** Use another figure for the doll. */
   use(figure: Figure): void {
     this.drop();
     this.figure = figure;
@@ -65,7 +65,7 @@ export class Poser {
     return this.doll !== undefined;
   }
 
-  /** Bend a doll with drags, or move the character again. False where there are no dolls. */
+  /** Switch between bending a doll and moving the character. False where there are no dolls. */
   set(on: boolean): boolean {
     if (on && !this.studio.model?.direct) return false;
     if (on && this.studio.status?.playing) this.studio.send({ kind: "pause" });
@@ -87,7 +87,7 @@ export class Poser {
 
   private play(): void {
     const keys = this.studio.pins?.keys ?? [];
-    if (!keys.length) return this.studio.say("There are no keys yet: pose (O), and keep the pose (K).");
+    if (!keys.length) return this.studio.say("There are no keys yet: pose (O), then keep the pose (K).");
     this.set(false);
     this.studio.send({ kind: "follow", keys });
     this.studio.send({ kind: "play" });

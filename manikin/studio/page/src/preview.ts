@@ -12,10 +12,10 @@ import type { Viewport } from "./viewport";
 const COLOURS: Record<number, string> = { [-1]: GOAL, 0: "#7a5cc4", 1: "#2f8f9d", 2: GOAL, 3: "#3c8d4f", 4: "#b0568f" };
 // how near to a path a click must be [CSS px]
 const REACH = 14;
-// a ghost is drawn so far behind the figure that the figure wins where they meet [m]
+// ghosts are drawn this far behind the figure [m], so that the figure is in front where they meet
 const BEHIND = 0.03;
 
-/** A future that a click would take, by its path or by its ghost. */
+/** A future that a click would choose, by its path or by its ghost. */
 export interface Future {
   choice: number;
   by: "path" | "ghost";
@@ -42,7 +42,7 @@ class Shown {
     this.label = new Label(viewport, "choice", `future-${message.choice}`, fanned ? choose : undefined);
     if (fanned) this.label.colour = colour;
     const main = message.paths.find((path) => path.body === held) ?? message.paths[0];
-    // of five futures, only what is held and how it ends: more would be a tangle
+    // of five futures, draw only the held part and the final pose: more would be a tangle
     for (const path of fanned && main ? [main] : message.paths) this.group.add(fadingLine(path.points.map((p) => toView(p)), colour));
     this.points = main?.points.map((p) => toView(p)) ?? [];
     this.end = this.points.at(-1);
@@ -58,7 +58,7 @@ class Shown {
     viewport.scene.add(this.group);
   }
 
-  /** How far away a ray meets one of the ghosts. */
+  /** The distance at which a ray meets one of the ghosts. */
   meets(ray: Raycaster): number {
     return Math.min(Infinity, ...this.ghosts.map((ghost) => ghost.pick(ray)?.distance ?? Infinity));
   }
@@ -79,7 +79,7 @@ class Shown {
 export class Previews {
   private figure: Figure | undefined;
   private readonly shown = new Map<number, Shown>();
-  /** A fan was asked for and is not over: until then what is held stays held. */
+  /** A fan is open: until it closes, what is held stays held. */
   private choosing = false;
   private wasPlaying = false;
   private pool: Figure[] = [];
@@ -104,7 +104,7 @@ export class Previews {
     return this.choosing;
   }
 
-  /** Time stands still while there are five futures to choose from. */
+  /** Time is paused while there are five futures to choose from. */
   fan(): void {
     if (this.choosing) return this.endFan();
     this.choosing = true;
@@ -118,7 +118,7 @@ export class Previews {
     this.endFan();
   }
 
-  /** A press near a path of the fan, or on one of its ghosts, takes it. */
+  /** A press near a path of the fan, or on one of its ghosts, chooses it. */
   press(x: number, y: number): boolean {
     const future = this.futureAt(x, y);
     if (!future) return false;
@@ -126,7 +126,7 @@ export class Previews {
     return true;
   }
 
-  /** The future that lies under the pointer. */
+  /** The future under the pointer. */
   futureAt(x: number, y: number): Future | undefined {
     if (!this.choosing) return undefined;
     const choice = this.pathAt(x, y);
@@ -160,7 +160,7 @@ export class Previews {
     this.choosing = this.wasPlaying = false;
   }
 
-  /** Another figure to make ghosts of. */
+  /** Use another figure for the ghosts. */
   use(figure: Figure): void {
     this.clear();
     for (const ghost of this.pool) ghost.dispose();
@@ -168,7 +168,7 @@ export class Previews {
     this.figure = figure;
   }
 
-  /** What was drawn is not true any more. */
+  /** What was drawn is out of date. */
   clear(): void {
     for (const choice of this.choices) this.drop(choice);
     this.choosing = this.wasPlaying = false;
@@ -198,7 +198,7 @@ export class Previews {
         return at ? [{ choice, shown, end: shown.end!, y: at.y }] : [];
       })
       .sort((a, b) => a.y - b.y);
-    // words below each other, however near the ends are
+    // keep labels below each other, however near the ends are
     let free = -Infinity;
     for (const { choice, shown, end, y } of rows) {
       const row = Math.max(y, free);

@@ -9,12 +9,12 @@ const TURN = new Matrix4().set(0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1);
 /** A deforming mesh among the parts of a figure. */
 export type SoftMesh = Mesh<BufferGeometry, MeshStandardMaterial>;
 
-/** number: its place in the model's list, by which frames call it. */
+/** number: its index in the model's list, used in frames. */
 export function softMesh(info: MeshInfo, number: number): SoftMesh {
   const geometry = shape(info.count);
   geometry.setIndex(info.triangles);
   const colour = new Color().setRGB(...info.colour, SRGBColorSpace);
-  // as shiny as all the rest, which comes in the GLB
+  // as shiny as the materials in the GLB
   const mesh = new Mesh(geometry, new MeshStandardMaterial({ color: colour, roughness: 0.42 }));
   mesh.userData = { soft: number, bodies: info.bodies };
   mesh.matrixAutoUpdate = false;
@@ -33,7 +33,7 @@ export function numberOf(mesh: SoftMesh): number {
   return mesh.userData.soft as number;
 }
 
-/** Give a copy vertices of its own: clones share them. */
+/** Give a clone its own vertices: clones share them. */
 export function part(mesh: SoftMesh): void {
   const shared = mesh.geometry;
   mesh.geometry = shape(shared.getAttribute("position").count);
@@ -42,14 +42,14 @@ export function part(mesh: SoftMesh): void {
   deform(mesh, shared.getAttribute("position").array);
 }
 
-/** Three numbers for each vertex; what does not fit is left out. */
+/** Three numbers for each vertex; extra ones are ignored. */
 export function deform(mesh: SoftMesh, vertices: ArrayLike<number>): void {
   const places = mesh.geometry.getAttribute("position") as BufferAttribute;
   if (vertices.length !== places.array.length) return;
   (places.array as Float32Array).set(vertices);
   places.needsUpdate = true;
   mesh.geometry.computeVertexNormals();
-  // computed anew when somebody asks
+  // recomputed on demand
   mesh.geometry.boundingSphere = mesh.geometry.boundingBox = null;
 }
 

@@ -1,4 +1,4 @@
-// What the page knows: the last message of each kind, and who wants to hear of the next one.
+// The state of the page: the last message of each kind, and the listeners for the next one.
 
 import { Connection } from "./connection";
 import type { PoseFrame } from "./frames";
@@ -25,14 +25,14 @@ export class Studio {
   input: InputMessage | undefined;
   takes: TakeInfo[] = [];
   knobs: KnobInfo[] = [];
-  /** Of creatures under direct control. */
+  /** Only for creatures under direct control. */
   pins: PinsMessage | undefined;
   frame: PoseFrame | undefined;
   link: Link = { state: "waiting", seconds: 0 };
   /** Name of the body that was pressed last. */
   selected = "";
   private readonly connection: Connection;
-  private readonly hearers = new Map<string, ((message: never) => void)[]>();
+  private readonly listeners = new Map<string, ((message: never) => void)[]>();
 
   constructor() {
     this.connection = new Connection({
@@ -40,12 +40,12 @@ export class Studio {
       frame: (frame) => this.tell("frame", frame),
       state: (state, seconds) => {
         this.link = { state, seconds };
-        // a server that comes back says anew what it shows, if anything
+        // after a reconnect the server sends again what it shows, if anything
         if (state !== "open") this.model = this.status = this.input = this.why = this.frame = undefined;
         this.tell("link", this.link);
       },
     });
-    this.hear("frame", (frame: PoseFrame) => {
+    this.listen("frame", (frame: PoseFrame) => {
       if (frame.kind === 1) this.frame = frame;
     });
   }
@@ -55,22 +55,22 @@ export class Studio {
   }
 
   on<K extends ServerMessage["kind"]>(kind: K, call: (message: Of<K>) => void): void {
-    this.hear(kind, call);
+    this.listen(kind, call);
   }
 
   onFrame(call: (frame: PoseFrame) => void): void {
-    this.hear("frame", call);
+    this.listen("frame", call);
   }
 
   onLink(call: (link: Link) => void): void {
-    this.hear("link", call);
+    this.listen("link", call);
   }
 
   onLine(call: (line: Line) => void): void {
-    this.hear("line", call);
+    this.listen("line", call);
   }
 
-  /** Tell the user something in one line. */
+  /** Show the user one line of text. */
   say(text: string, level: Line["level"] = "notice"): void {
     this.tell("line", { text, level });
   }
@@ -112,11 +112,11 @@ export class Studio {
     this.tell(message.kind, message);
   }
 
-  private hear<M>(kind: string, call: (message: M) => void): void {
-    this.hearers.set(kind, [...(this.hearers.get(kind) ?? []), call]);
+  private listen<M>(kind: string, call: (message: M) => void): void {
+    this.listeners.set(kind, [...(this.listeners.get(kind) ?? []), call]);
   }
 
   private tell(kind: string, message: unknown): void {
-    for (const call of this.hearers.get(kind) ?? []) (call as (message: unknown) => void)(message);
+    for (const call of this.listeners.get(kind) ?? []) (call as (message: unknown) => void)(message);
   }
 }

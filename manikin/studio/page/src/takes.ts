@@ -1,4 +1,4 @@
-// The takes: everything that happened since the studio began, and what earlier days left in the folder.
+// The takes of this session and of earlier ones.
 
 import { download, exportAddress, type ExportFormat, upload } from "./addresses";
 import { button, h, icon } from "./dom";
@@ -17,14 +17,14 @@ export class Takes {
   readonly element: HTMLElement;
   private readonly list = h("div", { class: "takes", "data-testid": "takes" });
   private drawn = "";
-  /** The take whose name is being written: the list waits until it is done. */
+  /** The take that is being renamed: the list is not rebuilt until that is done. */
   private naming = "";
 
   constructor(private readonly studio: Studio) {
     const file = h("input", { type: "file", accept: ".npz", hidden: true, onchange: () => void this.load(file) });
     const load = button("open", "Load a recording (.npz) from this computer", () => file.click(), { text: "Load a recording" });
     this.element = h("div", { class: "panel-body" }, this.list, h("div", { class: "row" }, load, file));
-    // a press elsewhere shuts an open menu
+    // a press elsewhere closes an open menu
     document.addEventListener("pointerdown", (event) => this.closeMenus(event.target as Node));
     studio.on("takes", () => this.draw());
     studio.on("model", () => this.draw());
@@ -38,7 +38,7 @@ export class Takes {
     });
   }
 
-  /** Shut open menus, but the one around `inside`; whether there were any. */
+  /** Close open menus except the one around `inside`; whether there were any. */
   closeMenus(inside?: Node): boolean {
     const open = [...this.list.querySelectorAll("details[open]")].filter((menu) => !inside || !menu.contains(inside));
     for (const menu of open) menu.removeAttribute("open");
@@ -58,7 +58,7 @@ export class Takes {
 
   private draw(): void {
     const scene = this.studio.model?.scene ?? "";
-    // the one that grows is kept up to date by itself
+    // the length of the growing take is updated without a new list
     const takes = this.studio.takes.map((take) => (take.live ? { ...take, seconds: 0 } : take));
     const key = JSON.stringify([takes, scene, this.present]);
     if (this.naming || key === this.drawn) return;
@@ -76,7 +76,7 @@ export class Takes {
     const present = take.id === this.present;
     const name = h("button", { type: "button", class: "take-name quiet", title: present ? "This take is shown" : "Open this take", onclick: () => studio.send({ kind: "take_load", take: take.id }) }, nameOf(take));
     const ghostly = take.ghost !== null;
-    const ghost = button("ghost", ghostly ? "Hide the ghost" : "Show beside the present take, as a ghost", () => studio.send({ kind: "take_ghost", take: take.id, shown: !ghostly }), { class: "quiet", id: "take-ghost" });
+    const ghost = button("ghost", ghostly ? "Hide the ghost" : "Show as a ghost next to the present take", () => studio.send({ kind: "take_ghost", take: take.id, shown: !ghostly }), { class: "quiet", id: "take-ghost" });
     ghost.setAttribute("aria-pressed", String(ghostly));
     if (ghostly) ghost.style.color = GHOST_COLOURS[take.ghost! % GHOST_COLOURS.length]!;
     ghost.disabled = present || take.scene !== studio.model?.scene;
@@ -84,7 +84,7 @@ export class Takes {
     remove.disabled = take.live;
     const save = button("save", take.saved ? "Saved as a recording" : "Save as a recording (.npz)", () => studio.send({ kind: "take_save", take: take.id }), { class: "quiet", id: "take-save" });
     save.classList.toggle("saved", take.saved);
-    const script = button("script", "Save as a scene (.toml) that does the same again", () => void this.saveScene(take), { class: "quiet", id: "take-scene" });
+    const script = button("script", "Save as a scene (.toml) that repeats this take", () => void this.saveScene(take), { class: "quiet", id: "take-scene" });
     script.hidden = !studio.model?.direct || take.scene !== studio.model.scene;
     return h(
       "div",
@@ -116,9 +116,9 @@ export class Takes {
     }
   }
 
-  /** The take's drags and pins as a script. The server does the take once more for it, which takes a while. */
+  /** The take's drags and pins as a script. The server repeats the take for this, which takes a while. */
   private async saveScene(take: TakeInfo): Promise<void> {
-    this.studio.say("The take is done once more, and written down as a scene.");
+    this.studio.say("The take is being repeated and written as a scene.");
     try {
       const name = await download(take.id, "toml");
       this.studio.say(`Saved ${name}: manikin run ${name}`);
@@ -139,9 +139,9 @@ export class Takes {
     );
   }
 
-  /** A film takes a while, and a browser says nothing until it begins to arrive. */
+  /** A film takes a while, and a browser shows nothing until it starts to arrive. */
   private announce(format: ExportFormat): void {
-    if (format === "mp4") this.studio.say("The film is being made. It is downloaded when it is ready.");
+    if (format === "mp4") this.studio.say("The film is being made; the download starts when it is ready.");
   }
 
   private rename(name: HTMLElement, take: TakeInfo): void {
@@ -170,7 +170,7 @@ export class Takes {
     field.select();
   }
 
-  /** Gone for good, so it takes two presses. */
+  /** Deleting is final, so it takes two presses. */
   private remove(knob: HTMLButtonElement, take: TakeInfo): void {
     if (knob.classList.contains("sure")) {
       this.studio.send({ kind: "take_delete", take: take.id });
@@ -192,7 +192,7 @@ function nameOf(take: TakeInfo): string {
   return `${take.scene} ${date.toLocaleTimeString("en-GB")}`;
 }
 
-/** A date as people say it. */
+/** A date for people. */
 function moment(created: string): string {
   const date = new Date(created);
   if (Number.isNaN(date.getTime())) return created;

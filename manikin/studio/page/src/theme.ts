@@ -30,7 +30,7 @@ export class Theme {
     return this.choice === "auto" ? (system.matches ? "dark" : "light") : this.choice;
   }
 
-  /** auto, light, dark, and round again. */
+  /** Cycle through auto, light, dark. */
   next(): void {
     this.choice = this.choice === "auto" ? "light" : this.choice === "light" ? "dark" : "auto";
     localStorage.setItem(KEY, this.choice);

@@ -15,7 +15,7 @@ export class Timeline {
   private span = 5;
   private length = 0;
   private time = 0;
-  private told: Tick[] = [];
+  private drawn: Tick[] = [];
   private readonly seek: (time: number) => void;
 
   constructor(private readonly studio: Studio) {
@@ -53,7 +53,7 @@ export class Timeline {
     });
   }
 
-  /** Go on from the moment that is shown. */
+  /** Continue from the moment that is shown. */
   branch(): void {
     if (this.studio.status?.seeking) this.studio.send({ kind: "branch", time: this.studio.status.time });
   }
@@ -69,8 +69,8 @@ export class Timeline {
     const percent = (time: number) => `${((100 * time) / this.span).toFixed(3)}%`;
     this.done.style.width = percent(this.length);
     this.head.style.left = percent(this.time);
-    if (before !== this.span || !same(ticks, this.told)) {
-      this.told = ticks;
+    if (before !== this.span || !same(ticks, this.drawn)) {
+      this.drawn = ticks;
       const mark = (tick: Tick) => h("i", { title: `${tick.name.replaceAll("_", " ")}, ${tick.time.toFixed(2)} s`, style: `left: ${percent(tick.time)}` });
       this.ticks.replaceChildren(...ticks.map(mark));
     }

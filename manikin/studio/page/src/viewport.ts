@@ -46,7 +46,7 @@ export class Viewport {
   private dirty = true;
   private last = 0;
 
-  /** firstPointer hears presses before the camera does. fps: the most pictures per second. */
+  /** firstPointer receives presses before the camera does. fps: the most frames per second. */
   constructor(firstPointer: (canvas: HTMLCanvasElement) => void, fps: number) {
     this.element.append(this.canvas, this.labels);
     this.renderer = new WebGLRenderer({ canvas: this.canvas, antialias: true, powerPreference: "high-performance" });
@@ -83,7 +83,7 @@ export class Viewport {
     this.scene.fog = new Fog("#ffffff", 9, 30);
     this.look({ azimuth: 38, elevation: -9, distance: 4.2, at: [0, 0, 0.9] });
 
-    // three.js builds its part anew; we only have to draw again
+    // three.js rebuilds its resources; we only have to redraw
     this.canvas.addEventListener("webglcontextrestored", () => this.invalidate());
     new ResizeObserver(() => this.resize()).observe(this.element);
     this.loop(fps);
@@ -110,7 +110,7 @@ export class Viewport {
     this.invalidate();
   }
 
-  /** Look from where a scene wants to be looked at: its azimuth counts from the character's front. */
+  /** Use the camera of a scene: its azimuth is relative to the character's front. */
   look(camera: CameraInfo): void {
     const [azimuth, elevation] = [((180 + camera.azimuth) * Math.PI) / 180, (camera.elevation * Math.PI) / 180];
     const ahead = toView([
@@ -143,7 +143,7 @@ export class Viewport {
     this.controls.target.add(by);
   }
 
-  /** The light goes where the action is, so that its shadow stays sharp. */
+  /** Move the light to where the action is, so that its shadow stays sharp. */
   lightAt(point: Vector3): void {
     this.sun.target.position.set(point.x, 0.8, point.z);
     this.sun.position.copy(this.sun.target.position).add(this.sunny);

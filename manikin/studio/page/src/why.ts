@@ -6,10 +6,10 @@ import { pinWords } from "./pinboard";
 import type { Balance, CreatureWhy, JointWhy, TaskWhy, WhyReportMessage } from "./messages";
 import type { Studio } from "./studio";
 
-// the joints that work hardest are enough
+// how many joints are listed, hardest working first
 const JOINTS = 8;
-// names of what the studio adds to a run
-const OURS: Record<string, string> = { studio_drag: "your drag", studio_turn: "your turning", studio_lean: "your lean", studio_keys: "your keys" };
+// names of the tasks that the studio adds to a run
+const OURS: Record<string, string> = { studio_drag: "your drag", studio_turn: "your rotation", studio_lean: "your lean", studio_keys: "your keys" };
 
 export class Why {
   readonly element: HTMLElement;
@@ -27,7 +27,7 @@ export class Why {
       "div",
       { class: "panel-body why" },
       later,
-      h("h3", {}, "Tasks, the most important first"),
+      h("h3", {}, "Tasks, by priority"),
       this.tasks,
       h("h3", {}, "Balance"),
       this.balance,
@@ -40,7 +40,7 @@ export class Why {
     studio.on("model", () => this.clear());
     studio.on("status", (status) => {
       later.hidden = !status.seeking;
-      setText(later, `This is the end of the take (${status.length.toFixed(2)} s), not the moment that you look at.`);
+      setText(later, `This is the end of the take (${status.length.toFixed(2)} s), not the moment you are looking at.`);
     });
     studio.on("why_report", (report) => {
       this.show(report);
@@ -48,7 +48,7 @@ export class Why {
       setText(
         contacts,
         report.contacts.length
-          ? `${report.contacts.length} touching points press with ${force.toFixed(0)} N in all. Yellow arrows stay inside their cones, or slip.`
+          ? `${report.contacts.length} contacts press with ${force.toFixed(0)} N in total. A yellow arrow that leaves its cone slips.`
           : "Nothing touches.",
       );
     });
@@ -61,21 +61,21 @@ export class Why {
   }
 
   private show(report: WhyReportMessage): void {
-    // what waits for a drag is no task until there is one
+    // tasks that wait for a drag are left out until there is one
     const named = new Map(this.studio.pins?.pins.map((pin) => [pin.task, `${pinWords(pin)}, pinned`]));
     const words = (name: string) => named.get(name) ?? name;
     const tasks = report.tasks
       .filter((task) => task.active || !(task.name in OURS))
       .map((task) => ({ ...task, name: words(task.name), lost_to: task.lost_to && words(task.lost_to) }));
     keep(this.rows, tasks, this.tasks, () => new TaskRow());
-    const hardest = [...report.joints].sort((a, b) => b.share - a.share).slice(0, JOINTS);
+    const hardest = [...report.joints].sort((a, b) => b.fraction - a.fraction).slice(0, JOINTS);
     keep(this.bars, hardest, this.joints, () => new Bar());
     this.balance.replaceChildren(...report.balance.map(balanceDrawing));
     this.creatures.replaceChildren(...report.creatures.map(creatureWords));
   }
 }
 
-/** One row per named thing, in the given order; rows are used again. */
+/** One row per named thing, in the given order; rows are reused. */
 function keep<T extends { name: string }, R extends { element: HTMLElement; show(thing: T): void }>(
   rows: Map<string, R>,
   things: T[],
@@ -155,20 +155,20 @@ class Bar {
 
   show(joint: JointWhy): void {
     setText(this.name, plainName(joint.name));
-    this.bar.style.width = `${(100 * Math.min(1, joint.share)).toFixed(1)}%`;
-    this.element.classList.toggle("limit", joint.share > 0.98);
+    this.bar.style.width = `${(100 * Math.min(1, joint.fraction)).toFixed(1)}%`;
+    this.element.classList.toggle("limit", joint.fraction > 0.98);
     setText(this.value, `${joint.torque.toFixed(0)} N m`);
   }
 }
 
-/** What direct control says of a character. */
+/** The state of direct control for a character. */
 function creatureWords(creature: CreatureWhy): HTMLElement {
-  const stands = creature.stands
-    ? `Control takes the ${plainName(creature.stands).toLowerCase()} as standing.`
-    : "Control takes nothing as standing: in flight, or contact joints are off.";
+  const standing = creature.standing
+    ? `Control treats the ${plainName(creature.standing).toLowerCase()} as standing on the ground.`
+    : "Control relies on no ground contact: in flight, or contact joints are off.";
   const limits = creature.contradicted ? " Its limits contradict each other." : "";
-  const often = creature.contradictions ? ` They did in ${creature.contradictions} updates so far.` : "";
-  return h("p", { class: creature.contradicted ? "limit" : "faint" }, stands + limits + often);
+  const often = creature.contradictions ? ` This was so in ${creature.contradictions} updates up to now.` : "";
+  return h("p", { class: creature.contradicted ? "limit" : "faint" }, standing + limits + often);
 }
 
 /** The ground from above: feet as a polygon, the centre of mass as a dot. */
@@ -176,7 +176,7 @@ function balanceDrawing(balance: Balance): HTMLElement {
   const points = [...balance.support, [balance.com[0], balance.com[1]] as [number, number]];
   const middle = [0, 1].map((k) => (Math.min(...points.map((p) => p[k]!)) + Math.max(...points.map((p) => p[k]!))) / 2);
   const half = Math.max(0.25, ...points.flatMap((p) => [0, 1].map((k) => Math.abs(p[k]! - middle[k]!) + 0.05)));
-  // x forward is up on the paper, y to the left is left
+  // x (forward) points up in the drawing, y (left) to the left
   const at = (p: readonly number[]) => [50 - (50 * (p[1]! - middle[1]!)) / half, 50 - (50 * (p[0]! - middle[0]!)) / half];
   const outside = balance.margin < 0;
   const [cx, cy] = at(balance.com) as [number, number];
