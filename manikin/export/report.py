@@ -95,7 +95,7 @@ def save_csv(recording: Recording, path: Path) -> None:
 def _joints(recording: Recording, model: mujoco.MjModel, bodies: list[str]) -> dict[str, Array]:
     """Columns of a character's joints: hinges [deg], slides [m], ball joints as quaternions."""
     own = {mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, b) for b in bodies}
-    columns = {}
+    columns: dict[str, Array] = {}
     for joint in range(model.njnt):
         kind, start = model.jnt_type[joint], int(model.jnt_qposadr[joint])
         name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, joint)

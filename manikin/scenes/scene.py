@@ -147,7 +147,6 @@ class Scene(Table):
             return {"": self.character}
         return {f"{name}/": spec for name, spec in self.characters.items()}
 
-
     @property
     def drawn(self) -> dict[str, float]:
         """The values of what is random, by path."""
@@ -252,7 +251,7 @@ def _apply(raw: dict[str, Any], changes: dict[str, Any]) -> dict[tuple[str, str]
         if len(path) > 2 and path[0] in NAMED and isinstance(table, dict) and path[1] not in table:
             added[path[0], path[1]] = list(table)
         if path[0] in ("knobs", "random") and len(path) > 2 and path[1] not in (table or {}):
-            raise SceneError(f"{key}: keys of {path[0]} are paths, and need quotes: {path[0]}.\"{'.'.join(path[1:])}\"")
+            raise SceneError(f'{key}: keys of {path[0]} are paths, and need quotes: {path[0]}."{".".join(path[1:])}"')
         _set(raw, key, value)
         # what is given is not drawn
         if isinstance(raw.get("random"), dict) and path[0] != "random":

@@ -7,8 +7,8 @@ from pydantic import Field, field_validator, model_validator
 
 from manikin.characters.body_plan import HEIGHT_RANGE, MASS_RANGE, joint_names
 from manikin.errors import did_you_mean
-from manikin.scenes.furniture import PANE
 from manikin.scenes.faces import SHAPES
+from manikin.scenes.furniture import PANE
 from manikin.scenes.schema_table import FacesSpec, Finite, Positive, Share, Speed, Table, Vector
 
 

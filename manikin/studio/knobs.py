@@ -49,7 +49,13 @@ class KnobBox:
         """Every knob that the scene declares, and the choices of direct control."""
         declared = tuple(
             KnobInfo(
-                path, *self._ends(path), knob.unit, self.value(path), self.is_live(path), knob.choices or (), knob_title(path, knob)
+                path,
+                *self._ends(path),
+                knob.unit,
+                self.value(path),
+                self.is_live(path),
+                knob.choices or (),
+                knob_title(path, knob),
             )  # fmt: skip
             for path, knob in self.scene.knobs.items()
         )

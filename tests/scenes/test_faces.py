@@ -70,7 +70,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"tasks.hands.goal": {"of": "box", "at": [0, 0, 0], "gap": 0.1}}, "tasks.hands.goal: gap goes with face"),
     ({"tasks.hands.goal": {"of": "box", "face": ["lef", "right"]}}, "goal.face.0: given 'lef': not one of the allowed values"),
     ({"tasks.hands.goal": {"of": "box", "face": "left"}}, "tasks.hands.goal.face: needs 2 faces, one for each point"),
-    ({"tasks.hands.goal": {"of": "bx", "face": ["left", "right"]}}, "tasks.hands.goal.of: no prop is called 'bx'; did you mean"),
+    (
+        {"tasks.hands.goal": {"of": "bx", "face": ["left", "right"]}},
+        "tasks.hands.goal.of: no prop is called 'bx'; did you mean",
+    ),
     ({"tasks.posture.goal": {"of": "box", "face": "left"}}, "tasks.posture.goal.face: is for measures 'point' and 'com'"),
     ({"tasks.hands.goal": {"at": {"back": 0.3}}}, "tasks.hands.goal: at: a table of faces goes with carry"),
     ({"tasks.hands.goal": {"carry": "box", "at": {"back": -1e308}}}, "tasks.hands.goal.at.back: given -1e+308"),
@@ -100,7 +103,9 @@ def until(run: Run, step: str) -> Steps:
 
 # depth, width, height [m] and mass [kg]
 _RNG = np.random.default_rng(20061006)
-SIZES = [(_RNG.uniform([0.2, 0.2, 0.1], [0.5, 0.6, 0.5]).round(3).tolist(), round(float(_RNG.uniform(2, 20)), 1)) for _ in range(3)]
+SIZES = [
+    (_RNG.uniform([0.2, 0.2, 0.1], [0.5, 0.6, 0.5]).round(3).tolist(), round(float(_RNG.uniform(2, 20)), 1)) for _ in range(3)
+]
 
 
 @pytest.mark.parametrize(("size", "mass"), SIZES)
