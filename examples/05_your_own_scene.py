@@ -26,16 +26,16 @@ posture = { measure = "posture", law = "nearest", frequency = 1.2, smoothing = 0
 [[steps]]
 name = "reach"
 when = "start"
-goals.hands = { of = "parcel", at = [[0.0, 0.22, 0.0], [0.0, -0.22, 0.0]] }
+goals.hands = { of = "parcel", face = ["left", "right"], gap = 0.08 }
 
 [[steps]]
 name = "touch"
 when = { task = "hands", within = 0.04 }
-goals.hands = { of = "parcel", at = [[0.0, 0.145, 0.0], [0.0, -0.145, 0.0]] }
+goals.hands = { of = "parcel", face = ["left", "right"], gap = 0.004 }
 
 [[steps]]
 name = "lift"
-when = { task = "hands", within = 0.012 }
+when = { task = "hands", within = 0.006 }
 grasp = { hand_l = "parcel", hand_r = "parcel" }
 goals.hands = { carry = "parcel", at = [0.36, 0.0, 1.10] }
 

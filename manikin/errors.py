@@ -80,7 +80,7 @@ def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     # names may come from a file, as long and as many as they like
     given, allowed = given[:80], [name[:60] for name in allowed]
     names = list(allowed)
-    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(given, names, n=1, cutoff=0.6)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     shown = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "")
     return f"{hint} (allowed: {shown})" if names else f"{hint} (none allowed here)"

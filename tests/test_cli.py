@@ -135,13 +135,13 @@ def test_list_and_version(command: Command) -> None:
 
 
 def test_run_saves_and_reports(command: Command, tmp_path: Path) -> None:
-    words = ["--seconds", "0.1", "--seed", "7", "--set", "steps.lift.timeout=2", "--set", "props.box.mass=15", "--json"]
+    words = ["--seconds", "0.1", "--set", "steps.lift.timeout=2", "--set", "props.box.mass=15", "--json"]
     code, out, err = command("run", "lift", *words, "--out", "a.npz", "--out", "a.GLB")
     assert (code, err) == (0, "")
     report = json.loads(out.splitlines()[-1])
     assert report["scene"] == "lift"
     assert report["seconds"] == pytest.approx(0.1)
-    assert report["seed"] == 7
+    assert report["seed"] == 0
     assert sorted(f.name for f in tmp_path.iterdir()) == ["a.GLB", "a.npz"]
     scene = load_recording(tmp_path / "a.npz").meta["scene"]
     assert "timeout = 2" in scene

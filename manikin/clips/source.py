@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from manikin.clips.asf import read_amc
 from manikin.clips.bvh import read_bvh
+from manikin.clips.first_frame import first_frame
 from manikin.clips.roles import find_roles, zero_children
 from manikin.clips.skeleton import SkeletonMotion, global_poses, rest_places, turn_frames
 from manikin.clips.text import kind_of
@@ -191,6 +192,7 @@ def _drop_added(motion: SkeletonMotion) -> SkeletonMotion:
 def suspicions(motion: SkeletonMotion, name: str = "") -> list[str]:
     """What may be wrong with a motion that was read: rate, jumps, still or doubled frames, lost bones, odd proportions."""
     out = [*_rate(motion, name), *_jumps(motion), *_frozen(motion), *_proportions(motion), *_dead(motion)]
+    out += first_frame(motion, find_roles(motion), stature(motion))
     if len(motion.root) < 2:
         out.append("there is one frame only: a pose, not a motion")
     return out

@@ -10,11 +10,13 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from manikin.files import whole_file
 from manikin.recording import Recording
 
 Report = dict[str, Any]
+Array = NDArray[np.float64]
 
 
 def make_report(recording: Recording, realtime_factor: float | None = None) -> Report:
@@ -31,6 +33,8 @@ def make_report(recording: Recording, realtime_factor: float | None = None) -> R
     if meta.get("warnings"):
         out["warnings"] = meta["warnings"]
     facts = tomllib.loads(meta["scene"]).get("facts", {})
+    if meta.get("drawn"):
+        out["drawn"] = meta["drawn"]
     seen = {k: round(v, 6) if isinstance(v, float) else v for k, v in meta.get("facts", {}).items()}
     return out | seen | {name: _fact(recording, spec) for name, spec in facts.items()}
 
@@ -65,18 +69,21 @@ def clean(value: Any) -> Any:
 
 
 def save_csv(recording: Recording, path: Path) -> None:
-    """One row per frame: time, where each prop and each character's root is, and each task's error and force.
-
-    Of a chain or a pendulum, where its first and its far end are.
-    """
+    """One row per frame: see docs/export.md."""
     model = mujoco.MjModel.from_xml_string(recording.mjcf)
-    columns: dict[str, np.ndarray[Any, Any]] = {"time": recording.time}
-    for name in [*recording.meta.get("characters", {}), *recording.meta.get("props", [])]:
+    columns: dict[str, Array] = {"time": recording.time}
+    characters = recording.meta.get("characters", {})
+    for name in [*characters, *recording.meta.get("props", [])]:
         body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
         joint = int(model.body_jntadr[body]) if body >= 0 else -1
         if joint >= 0:
-            columns |= {f"{name}_{axis}": place for axis, place in zip("xyz", _places(recording, model, body, joint))}
+            pose = _poses(recording, model, body, joint)
+            columns |= {f"{name}_{axis}": pose[:, k] for k, axis in enumerate("xyz")}
+            if name in characters:
+                columns |= {f"{name}_q{axis}": pose[:, 3 + k] for k, axis in enumerate("wxyz")}
     columns |= _far_ends(recording, model)
+    for bodies in characters.values():
+        columns |= _joints(recording, model, bodies)
     for task, data in recording.tasks.items():
         columns |= {f"{task}_{what}": data[what] for what in ("error", "force")}
     text = io.StringIO()
@@ -87,21 +94,38 @@ def save_csv(recording: Recording, path: Path) -> None:
         stream.write(text.getvalue().encode())
 
 
-def _places(recording: Recording, model: mujoco.MjModel, body: int, joint: int) -> np.ndarray[Any, Any]:
-    """Where the origin of a body is (3, T): of a free one it stands in the positions, of others it is worked out."""
+def _joints(recording: Recording, model: mujoco.MjModel, bodies: list[str]) -> dict[str, Array]:
+    """Columns of a character's joints: hinges [deg], slides [m], ball joints as quaternions."""
+    own = {mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, b) for b in bodies}
+    columns: dict[str, Array] = {}
+    for joint in range(model.njnt):
+        kind, start = model.jnt_type[joint], int(model.jnt_qposadr[joint])
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, joint)
+        if int(model.jnt_bodyid[joint]) not in own or kind == mujoco.mjtJoint.mjJNT_FREE:
+            continue
+        if kind == mujoco.mjtJoint.mjJNT_BALL:
+            columns |= {f"{name}_q{axis}": recording.qpos[:, start + k] for k, axis in enumerate("wxyz")}
+        else:
+            column = recording.qpos[:, start]
+            columns[name] = np.rad2deg(column) if kind == mujoco.mjtJoint.mjJNT_HINGE else column
+    return columns
+
+
+def _poses(recording: Recording, model: mujoco.MjModel, body: int, joint: int) -> Array:
+    """Position and quaternion (T, 7) of a body: of a free one they are among the positions, of others computed."""
     if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
         start = int(model.jnt_qposadr[joint])
-        return recording.qpos[:, start : start + 3].T
+        return recording.qpos[:, start : start + 7]
     data = mujoco.MjData(model)
-    places = np.empty((3, len(recording.qpos)))
+    poses = np.empty((len(recording.qpos), 7))
     for t, qpos in enumerate(recording.qpos):
         data.qpos[:] = qpos
         mujoco.mj_kinematics(model, data)
-        places[:, t] = data.xpos[body]
-    return places
+        poses[t, :3], poses[t, 3:] = data.xpos[body], data.xquat[body]
+    return poses
 
 
-def _far_ends(recording: Recording, model: mujoco.MjModel) -> dict[str, np.ndarray[Any, Any]]:
+def _far_ends(recording: Recording, model: mujoco.MjModel) -> dict[str, Array]:
     """Columns of the far ends of props made of links."""
     names = [f"{prop}_end" for prop in recording.meta.get("props", [])]
     sites = {n: mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, n) for n in names}

@@ -33,7 +33,7 @@ def build_run(
 ) -> Run:  # fmt: skip
     """Everything needed to run a scene, at its first moment.
 
-    extra: tasks beside those of the scene, for whoever drives the run. recorder: what records it.
+    extra: tasks in addition to those of the scene, for whoever drives the run. recorder: what records it.
     """
     world, actors = build_world(scene)
     tasks = [build_task(BuildContext(scene, world, actors, f"tasks.{name}"), name, spec) for name, spec in scene.tasks.items()]
@@ -50,9 +50,9 @@ def build_run(
 
 
 def rescript(run: Run, scene: Scene) -> None:
-    """Let a run go on with the steps of a changed version of its scene: other drags, times or conditions.
+    """Let a run continue with the steps of a changed version of its scene: other drags, times or conditions.
 
-    Only steps may differ, by anything but their names and number; those that began stay as they were.
+    Names and number of the steps must be the same, and nothing but steps may differ; those that began stay as they were.
     """
     script = run.script
     assert isinstance(script, Steps)
@@ -99,6 +99,7 @@ def _meta(scene: Scene, actors: list[Actor]) -> dict[str, Any]:
         "name": scene.name,
         "version": __version__,
         "seed": scene.seed,
+        **({"drawn": scene.drawn} if scene.random else {}),
         "controller": scene.controller,
         "driven": [],
         "characters": {a.character.root: list(a.character.bodies) for a in actors},

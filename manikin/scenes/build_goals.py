@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.characters.catalog import REFERENCE_HEIGHT
-from manikin.errors import did_you_mean
 from manikin.characters.human import ORIGIN
+from manikin.errors import did_you_mean
 from manikin.motion.retarget import read_clip
 from manikin.physics.world import World
 from manikin.scenes.build_context import Actor, BuildContext

@@ -11,6 +11,7 @@ from manikin.scenes.build_context import Actor, BuildContext
 from manikin.scenes.build_goals import along, flying, goal_maker
 from manikin.scenes.build_tasks import settings
 from manikin.scenes.build_world import skeleton_of
+from manikin.scenes.plausible import watches
 from manikin.scenes.scene import Scene
 from manikin.scenes.schema_tasks import PlaceSpec, StepSpec, TiltSpec, WhenSpec
 from manikin.scenes.scripts import GoalMaker, Step, Steps
@@ -53,7 +54,7 @@ def build_script(scene: Scene, world: World, actors: list[Actor], tasks: list[Ta
             raise SceneError(
                 f"{scene.where}: facts.{fact}.task: given '{fact_spec.task}'{did_you_mean(fact_spec.task, by_name)}"
             )
-    return Steps(tuple(steps))
+    return Steps(tuple(steps), watches(world, [a.character for a in actors]))
 
 
 def _known(context: BuildContext, key: str, kind: str, names: Iterable[str], known: Iterable[str]) -> None:

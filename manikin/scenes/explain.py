@@ -11,20 +11,22 @@ from manikin.errors import did_you_mean
 
 # what a scene file calls the types of Python
 TABLE, LIST = "must be a table { key = value }", "must be a list [...]"
+# characters of a value that messages show
+LONGEST = 80
 KINDS = {"dict_type": TABLE, "model_type": TABLE, "model_attributes_type": TABLE, "tuple_type": LIST}
 
 
 def explain(error: ValidationError, root: type[BaseModel]) -> str:
     """The first problem of a validation as: key path, what was given, what is allowed."""
     problems: list[Any] = error.errors()
-    # branches of a union that were not meant also complain: the deepest complaint is the telling one
-    # (and a table was never meant as a word)
+    # branches of a union that were not meant complain too: the deepest complaint is about the one that was
+    # (and a table was never meant as a word or a list)
     first = max(
         problems,
         key=lambda p: (
             p["type"] == "extra_forbidden",
             len(p["loc"]),
-            p["type"] != "literal_error" or not isinstance(p["input"], dict),
+            p["type"] not in ("literal_error", "tuple_type") or not isinstance(p["input"], dict),
         ),
     )
     path = _path(first)
@@ -41,13 +43,13 @@ def explain(error: ValidationError, root: type[BaseModel]) -> str:
 
 
 def _path(problem: Any) -> list[Any]:
-    """Keys on the way to a problem, without the branches of unions."""
+    """Keys that lead to a problem, without the branches of unions."""
     names = ("literal[", "tuple[", "WhenSpec", "FacesSpec", "function-")
     return [p for p in problem["loc"] if not (isinstance(p, str) and p.startswith(names))]
 
 
 def _allowed(problem: Any, here: set[str]) -> str:
-    """What may stand there. here: the kinds of all problems at that place."""
+    """What is allowed at that place. here: the kinds of all problems there."""
     kind, given, limits = problem["type"], problem["input"], problem.get("ctx", {})
     if kind == "literal_error":
         if "model_type" in here and not isinstance(given, str):
@@ -63,7 +65,14 @@ def _allowed(problem: Any, here: set[str]) -> str:
 
 
 def _show(value: Any) -> str:
-    """A value as it stands in the file."""
+    """A value as the file has it, shortened when it is long."""
+    if isinstance(value, int) and abs(value) >= 10**LONGEST:
+        return f"a whole number of more than {LONGEST} digits"
+    text = _text(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 4]} ..."
+
+
+def _text(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, list | tuple):

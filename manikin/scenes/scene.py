@@ -1,7 +1,7 @@
 """Scene: the frozen description of a job, read from TOML and checked. Every key has a dotted path.
 
 Angles are in degrees, the rest SI. Unknown keys are errors that name the nearest match. Its tables are in `schema_world`
-(what there is) and `schema_tasks` (what shall be done).
+(what there is), `schema_tasks` (what is wanted, and when) and `schema_knobs`.
 """
 
 import re
@@ -10,15 +10,19 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from manikin.characters.catalog import TIMESTEP
 from manikin.errors import InputError, SceneError, did_you_mean
 from manikin.scenes.explain import explain
-from manikin.scenes.schema_table import Table
+from manikin.scenes.schema_knobs import KnobSpec, split_path
+from manikin.scenes.schema_table import Finite, Table
 from manikin.scenes.schema_tasks import FactSpec, StepSpec, TaskSpec
 from manikin.scenes.schema_world import CameraSpec, CharacterSpec, PropSpec, TugSpec
 
+# tables whose entries have names of their own
+NAMED = ("characters", "props", "tasks", "tugs", "facts")
 # all other models are soft
 RIGID = ("human", "lamp")
 
@@ -58,7 +62,8 @@ class Scene(Table):
     tugs: dict[str, TugSpec] = {}
     steps: tuple[StepSpec, ...] = ()
     facts: dict[str, FactSpec] = {}
-    knobs: dict[str, tuple[float, float, str]] = {}
+    knobs: dict[str, KnobSpec] = {}
+    random: dict[str, tuple[Finite, Finite]] = {}  # path = [lowest, highest]: drawn with the seed when the scene is read
     _file: str = PrivateAttr(default="")
 
     def __eq__(self, other: object) -> bool:
@@ -101,12 +106,18 @@ class Scene(Table):
             # they become names of bodies, nodes and columns, and parts of dotted paths
             if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
                 raise ValueError(f"props: given '{name}': a name is made of letters, digits, _ and -")
-        for path, (low, high, _) in self.knobs.items():
-            value = value_at(self, path)
-            if isinstance(value, bool) or not isinstance(value, int | float | None):
-                raise ValueError(f"knobs.{path}: a knob turns a number, and there is none")
+        for path, knob in self.knobs.items():
+            value = value_at(self, path, "knobs")
+            if knob.choices is not None and not isinstance(value, str | None):
+                raise ValueError(f"knobs.{path}: choices are for a text, and there is none")
+            if knob.range is not None and (isinstance(value, bool) or not isinstance(value, int | float | None)):
+                raise ValueError(f"knobs.{path}: a range is for a number, and there is none; a text needs choices = [...]")
+        for path, (low, high) in self.random.items():
+            value = value_at(self, path, "random")
+            if not isinstance(value, float):
+                raise ValueError(f"random.{path}: given {value!r}: only numbers with a fraction can be drawn")
             if not low < high:
-                raise ValueError(f"knobs.{path}: given {low:g}, {high:g}: the second must be greater than the first")
+                raise ValueError(f"random.{path}: given {low:g}, {high:g}: the second must be greater than the first")
         return self
 
     @model_validator(mode="after")
@@ -136,11 +147,16 @@ class Scene(Table):
             return {"": self.character}
         return {f"{name}/": spec for name, spec in self.characters.items()}
 
+    @property
+    def drawn(self) -> dict[str, float]:
+        """The values of what is random, by path."""
+        return {path: float(value_at(self, path, "random")) for path in self.random}
 
-def value_at(scene: Scene, path: str) -> Any:
-    """What stands at the dotted path of a knob."""
+
+def value_at(scene: Scene, path: str, whose: str = "knobs") -> Any:
+    """The value at a dotted path. whose: the table that names the path, for errors."""
     table: Any = scene
-    for part in path.split("."):
+    for part in split_path(path):
         if isinstance(table, tuple):
             # entries go by name or number
             inside = {str(getattr(item, "name", k)): item for k, item in enumerate(table)}
@@ -148,7 +164,7 @@ def value_at(scene: Scene, path: str) -> Any:
         else:
             inside = dict(table) if isinstance(table, Table | dict) else {}
         if part not in inside:
-            raise ValueError(f"knobs.{path}: no key is called '{part}'{did_you_mean(part, inside)}")
+            raise ValueError(f"{whose}.{path}: no key is called '{part}'{did_you_mean(part, inside)}")
         table = inside[part]
     return table
 
@@ -174,36 +190,104 @@ def load_scene(source: str | Path, changes: dict[str, Any] | None = None) -> Sce
     elif path.suffix != ".toml" and not path.exists():
         raise SceneError(f"no scene is called '{source}'{did_you_mean(str(source), shipped())}")
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise SceneError(f"{path}: no such file") from None
     except OSError as error:
         raise SceneError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError:
         raise SceneError(f"{path}: not a text file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise SceneError(f"{path}: not TOML: {error}") from None
-    return parse_scene(raw, path.name, changes)
+    return parse_scene(_read_toml(text, str(path)), path.name, changes)
 
 
 def parse_text(text: str, where: str) -> Scene:
     """A scene from TOML text, such as a recording holds."""
+    return parse_scene(_read_toml(text, where), where)
+
+
+def _read_toml(text: str, where: str) -> dict[str, Any]:
     try:
-        return parse_scene(tomllib.loads(text), where)
-    except tomllib.TOMLDecodeError as error:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise SceneError(f"{where}: not TOML: brackets are nested too deep") from None
+    except ValueError as error:
+        # besides TOML's own errors: whole numbers of thousands of digits
         raise SceneError(f"{where}: not TOML: {error}") from None
 
 
 def parse_scene(raw: dict[str, Any], where: str, changes: dict[str, Any] | None = None) -> Scene:
     """Check a raw table. `where` names the file in error messages."""
-    for key, value in (changes or {}).items():
-        _set(raw, key, value)
+    changes, added = changes or {}, {}
     try:
+        # a copy that can be changed: a dumped scene holds tuples
+        raw = _lists(raw)
+        added = _apply(raw, changes)
         scene = Scene.model_validate(raw)
+        if "seed" in changes and not scene.random:
+            raise SceneError(f"{where}: seed: given {scene.seed}: nothing in this scene is random (it has no [random] table)")
+        if scene.random:
+            scene = _draw(scene, raw)
     except ValidationError as error:
-        raise SceneError(f"{where}: {explain(error, Scene)}") from None
+        raise SceneError(f"{where}: {_misspelt(error, added) or explain(error, Scene)}") from None
+    except RecursionError:
+        raise SceneError(f"{where}: brackets are nested too deep") from None
     scene._file = where
     return scene
+
+
+def _lists(value: Any) -> Any:
+    """A copy of a table with lists for tuples, all the way down."""
+    if isinstance(value, dict):
+        return {k: _lists(v) for k, v in value.items()}
+    return [_lists(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def _apply(raw: dict[str, Any], changes: dict[str, Any]) -> dict[tuple[str, str], list[str]]:
+    """Put changes into a raw table. {(table, name): names that were there}, of those that the changes added."""
+    added = {}
+    for key, value in changes.items():
+        path = split_path(key)
+        table = raw.get(path[0])
+        if len(path) > 2 and path[0] in NAMED and isinstance(table, dict) and path[1] not in table:
+            added[path[0], path[1]] = list(table)
+        if path[0] in ("knobs", "random") and len(path) > 2 and path[1] not in (table or {}):
+            raise SceneError(f'{key}: keys of {path[0]} are paths, and need quotes: {path[0]}."{".".join(path[1:])}"')
+        _set(raw, key, value)
+        # what is given is not drawn
+        if isinstance(raw.get("random"), dict) and path[0] != "random":
+            raw["random"].pop(key, None)
+    return added
+
+
+def _misspelt(error: ValidationError, added: dict[tuple[str, str], list[str]]) -> str:
+    """What to say when a change made an incomplete table, because a name in its path was misspelt; "" otherwise."""
+    for problem in error.errors():
+        path = tuple(str(p) for p in problem["loc"][:2])
+        if problem["type"] == "missing" and len(path) == 2:
+            names = [n for n in added.get((path[0], path[1]), []) if (path[0], n) not in added]
+            if names:
+                missing = problem["loc"][-1]
+                kind = path[0].removesuffix("s")
+                return f"{'.'.join(path)}: no {kind} is called '{path[1]}', and a new one needs {missing}{did_you_mean(path[1], names)}"
+    return ""
+
+
+def _draw(scene: Scene, raw: dict[str, Any]) -> Scene:
+    """The scene with what is random drawn evenly from its range: each value depends on the seed and its own path alone."""
+
+    def with_values(values: dict[str, float]) -> Scene:
+        table = _lists(raw)
+        for path, value in values.items():
+            _set(table, path, value)
+        return Scene.model_validate(table)
+
+    for end in (0, 1):
+        # neither end may be refused: otherwise it would depend on the seed
+        with_values({path: ends[end] for path, ends in scene.random.items()})
+    drawn = {
+        path: float(np.random.default_rng([scene.seed, *path.encode()]).uniform(*ends)) for path, ends in scene.random.items()
+    }
+    return with_values(drawn)
 
 
 def parse_change(text: str) -> tuple[str, Any]:
@@ -215,15 +299,17 @@ def parse_change(text: str) -> tuple[str, Any]:
         return key.strip(), tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         return key.strip(), value.strip()
+    except (ValueError, RecursionError):
+        raise InputError(f"--set {key.strip()}: its value has too many digits or brackets") from None
 
 
 def _set(raw: dict[str, Any], key: str, value: Any) -> None:
     """Put a value at a dotted path, making tables on the way; whether the path is allowed is checked with the rest."""
-    *path, last = key.split(".")
+    *path, last = split_path(key)
     here: Any = raw
     for part in path:
         if isinstance(here, list):
-            here = _item(here, part, key)
+            here = here[_index(here, part, key)]
         elif isinstance(here, dict):
             here = here.setdefault(part, {})
         else:
@@ -244,7 +330,3 @@ def _index(items: list[Any], part: str, key: str) -> int:
     if part.isdigit() and int(part) < len(items):
         return int(part)
     raise SceneError(f"{key}: no entry '{part}'{did_you_mean(part, [str(n) for n in names if n])}")
-
-
-def _item(items: list[Any], part: str, key: str) -> Any:
-    return items[_index(items, part, key)]

@@ -4,11 +4,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Vector = tuple[float, float, float]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Speed = Annotated[float, Field(ge=-1000, le=1000)]  # [m/s], along one axis
 Share = Annotated[float, Field(ge=0, le=1)]
 Finite = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
+Vector = tuple[Finite, Finite, Finite]
 Face = Literal["front", "back", "left", "right", "top", "bottom"]  # of a prop: +x, -x, +y, -y, +z, -z
 
 

@@ -1,14 +1,14 @@
 """Tables of a scene file for what there is: characters, props, forces from outside, the camera."""
 
 import itertools
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from manikin.characters.body_plan import HEIGHT_RANGE, MASS_RANGE, joint_names
 from manikin.errors import did_you_mean
-from manikin.scenes.furniture import PANE
 from manikin.scenes.faces import SHAPES
+from manikin.scenes.furniture import PANE
 from manikin.scenes.schema_table import FacesSpec, Finite, Positive, Share, Speed, Table, Vector
 
 
@@ -29,15 +29,19 @@ class CharacterSpec(Table):
     strength: float = Field(default=1.0, gt=0, le=10)
     above: Annotated[float, Field(ge=0, le=10)] = 0.0  # [m] over the ground at the start; not for the human
 
-    @model_validator(mode="after")
-    def _own_keys(self) -> "CharacterSpec":
+    @model_validator(mode="before")
+    @classmethod
+    def _own_keys(cls, value: Any) -> Any:
+        # before the ranges are checked: what a key may be makes no difference where there is no such key
+        model = value.get("model", "human") if isinstance(value, dict) else None
+        if not isinstance(model, str):
+            return value
         human_only = ("height", "mass", "sex", "feet", "clip", "clip_fps", "skeleton", "locked")
-        wrong = ("above",) if self.model == "human" else human_only
-        for key in wrong:
-            if getattr(self, key) != type(self).model_fields[key].default:
-                allowed = "height, mass, clip, ..." if self.model == "human" else "model, at, facing, above, strength"
-                raise ValueError(f"{key} is not for a {self.model} (allowed: {allowed})")
-        return self
+        for key in ("above",) if model == "human" else human_only:
+            if key in value and value[key] != cls.model_fields[key].default:
+                allowed = "height, mass, clip, ..." if model == "human" else "model, at, facing, above, strength"
+                raise ValueError(f"{key} is not for a {model} (allowed: {allowed})")
+        return value
 
     @field_validator("locked")
     @classmethod

@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from manikin.errors import OutOfReach
-from manikin.physics.attach import blocked, check_reach, grasp, release, touches, touches_ground
+from manikin.physics.attach import blocked, check_reach, grasp, palm_gap, release, touches, touches_ground
 from manikin.physics.world import World
+from manikin.scenes.plausible import Plausible
 from manikin.scenes.schema_tasks import StepSpec
 from manikin.tasks.goals import Goal, Throw
 from manikin.tasks.task import Task
+
+# a palm counts as on a prop up to this far [m] off its surface, or into it
+ON_IT = 0.01
 
 GoalMaker = Callable[[World], Goal]
 
@@ -28,15 +32,16 @@ class Step:
 
 @dataclass
 class Steps:
-    """The script of a manipulation: a walk through steps. Mutable, small, copyable."""
+    """The script of a manipulation, step by step. Mutable, small, copyable."""
 
     steps: tuple[Step, ...]
+    watches: tuple[Plausible, ...] = ()  # whether the humans move as people can
     position: int = -1
     since: float = 0.0
     done: bool = False
     failed: str | None = None
     began: list[str] = field(default_factory=list)
-    # what the report shall say of catches and throws
+    # for the report, of catches and throws
     facts: dict[str, bool | float | None] = field(default_factory=dict)
     flight: Throw | None = None
     slipped: bool = False  # a grip broke since the last update
@@ -61,6 +66,8 @@ class Steps:
     def update(self, world: World, tasks: Sequence[Task]) -> list[str]:
         """Begin every step that is due; the names of those that began."""
         out: list[str] = []
+        if self.failed is None:
+            self.failed = next((trouble for watch in self.watches if (trouble := watch.check(world))), None)
         while not self.done:
             following = self._following()
             if following is not None and self._due(world, tasks, self.steps[following]):
@@ -151,6 +158,7 @@ class Steps:
             self._give_up(world, tasks)
             return
         for hand, prop in step.spec.grasp.items():
+            self._palm_on(world, hand, prop)
             grasp(world, hand, prop, snug=bool(step.spec.when != "start" and step.spec.when.touch))
         for name in step.spec.off:
             by_name[name].active = False
@@ -168,6 +176,16 @@ class Steps:
             if (setting := getattr(step.spec, key)) is not None:
                 self.adjust[key] = setting
         self.done = step.spec.end
+
+    def _palm_on(self, world: World, hand: str, prop: str) -> None:
+        """What is held from a distance, or with the hand inside it, is not held as people do."""
+        gap, _ = palm_gap(world, hand, prop)
+        if abs(gap) > ON_IT:
+            where = "off the surface of" if gap > 0 else "deep in"
+            self.failed = self.failed or (
+                f"{hand} took '{prop}' at {world.time:.2f} s with its palm {100 * abs(gap):.2g} cm {where} it"
+                f" (at most {100 * ON_IT:g} cm)"
+            )
 
     def _note(self, spec: StepSpec, tasks: Sequence[Task], world: World) -> None:
         """Facts of catches, releases and landings, at the moment they happen; a step that is jumped to proves nothing."""
@@ -202,7 +220,16 @@ def why_stuck(world: World, tasks: Sequence[Task], script: Steps) -> str:
     if isinstance(then.when, str) or then.when.task is None or then.when.within is None:
         return f"{where} by {world.time:.2f} s"
     task = next(t for t in tasks if t.name == then.when.task)
-    text = f"{where} by {world.time:.2f} s: task '{task.name}' is {task.error:.2f} from its goal (needs {then.when.within:g})"
+    left, needed = task.error, then.when.within
+    text = f"{where} by {world.time:.2f} s: task '{task.name}' is {_above(left, needed)} from its goal (needs {needed:g})"
     if task.max_force is not None and task.at_limit:
         text += f" and pulls with its force limit of {task.max_force:g} N"
     return "; ".join([text, *blocked(world)])
+
+
+def _above(value: float, limit: float) -> str:
+    """A number with two decimals, or as many as show that it is above a limit."""
+    decimals = 2
+    while decimals < 9 and value > limit >= float(f"{value:.{decimals}f}"):
+        decimals += 1
+    return f"{value:.{decimals}f}"

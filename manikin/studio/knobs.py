@@ -1,7 +1,8 @@
-"""Knobs: which keys of a scene can be turned while it runs, and how. The others start the scene again.
+"""Knobs: which keys of a scene can be changed while it runs, and how. The others start the scene again.
 
 A change of the model is recorded number by number (`changes`), so that plain MuJoCo can follow it. Scenes under direct control
-have knobs of their own: formulation, contact joints, compliance. They are choices, given by number.
+have knobs of their own: what the controller keeps small, contact joints, compliance. Choices, these and those between texts,
+are sent as the number of the one chosen.
 """
 
 from dataclasses import replace
@@ -15,6 +16,7 @@ from manikin.controllers.direct import Direct, Formulation
 from manikin.errors import InputError, did_you_mean
 from manikin.loop import Run
 from manikin.scenes.scene import Scene, value_at
+from manikin.scenes.schema_knobs import knob_title
 from manikin.studio.cast import Cast
 from manikin.studio.drag import Dragged
 from manikin.studio.messages import KnobInfo
@@ -45,14 +47,27 @@ class KnobBox:
 
     def infos(self) -> tuple[KnobInfo, ...]:
         """Every knob that the scene declares, and the choices of direct control."""
-        sliders = tuple(
-            KnobInfo(path, low, high, unit, self.value(path), self.is_live(path), ())
-            for path, (low, high, unit) in self.scene.knobs.items()
+        declared = tuple(
+            KnobInfo(
+                path,
+                *self._ends(path),
+                knob.unit,
+                self.value(path),
+                self.is_live(path),
+                knob.choices or (),
+                knob_title(path, knob),
+            )  # fmt: skip
+            for path, knob in self.scene.knobs.items()
         )
-        return sliders + tuple(
-            KnobInfo(path, 0.0, len(names) - 1.0, "", self.value(path), True, names)
+        return declared + tuple(
+            KnobInfo(path, 0.0, len(names) - 1.0, "", self.value(path), True, names, knob_title(path))
             for path, (_, names) in self.choices.items()
         )
+
+    def _ends(self, path: str) -> tuple[float, float]:
+        """The lowest and the highest value, or number of a choice."""
+        knob = self.scene.knobs[path]
+        return (0.0, len(knob.choices) - 1.0) if knob.choices else knob.range or (0.0, 1.0)
 
     def value(self, path: str) -> float | None:
         """The present value of a knob."""
@@ -65,7 +80,20 @@ class KnobBox:
         """Its value in the scene."""
         if path in self.choices:
             return float(self.choices[path][0].index(value_at(self.scene, path)))
+        texts = self._texts(path)
+        if texts:
+            given = value_at(self.scene, path)
+            return float(texts.index(given)) if given in texts else None
         return _number(self.scene, path)
+
+    def _texts(self, path: str) -> tuple[str, ...]:
+        """The texts that a knob chooses between; none where it is a slider."""
+        return self.scene.knobs[path].choices or () if path in self.scene.knobs else ()
+
+    def in_scene(self, path: str, value: float) -> float | str:
+        """The value as a scene file has it."""
+        texts = self._texts(path)
+        return texts[int(value)] if texts else value
 
     def changes(self) -> dict[str, object]:
         """{path: value}, as in a scene file, of the knobs that were changed."""
@@ -76,15 +104,15 @@ class KnobBox:
 
     def check(self, path: str, value: float) -> None:
         """Check that a knob is declared and a value within its range."""
-        if path in self.choices:
-            names = self.choices[path][1]
+        names = self.choices[path][1] if path in self.choices else self._texts(path)
+        if names:
             if value not in range(len(names)):
                 allowed = ", ".join(f"{k} {name}" for k, name in enumerate(names))
                 raise InputError(f"knob.value: '{path}' given {value:g} (allowed: {allowed})")
             return
         if path not in self.scene.knobs:
             raise InputError(f"knob.path: no knob is called '{path}'{did_you_mean(path, [*self.scene.knobs, *self.choices])}")
-        low, high, unit = self.scene.knobs[path]
+        (low, high), unit = self._ends(path), self.scene.knobs[path].unit
         if not low <= value <= high:
             raise InputError(f"knob.value: '{path}' given {value:g} (allowed: {low:g} to {high:g} {unit})")
 
@@ -92,6 +120,8 @@ class KnobBox:
         """Whether it can be changed while the scene runs."""
         if path in self.choices:
             return True
+        if self._texts(path):
+            return False
         table, _, rest = path.partition(".")
         name, _, key = rest.rpartition(".")
         if table == "props":

@@ -273,10 +273,11 @@ class Stage:
             live.give(m.Knob(path, value))
             self._say(m.Knobs(live.knobs.infos()))
             return
-        undone, playing = self.undone, self.playing
-        self.open(with_values(self._present_scene(), {path: value}))
+        undone, playing, chosen = self.undone, self.playing, live.knobs.in_scene(path, value)
+        self.open(with_values(self._present_scene(), {path: chosen}))
         self.undone, self.playing = undone, playing
-        self._say(m.Notice(f"{path} = {value:g}: the scene restarts as a new take"), unique=True)
+        shown = chosen if isinstance(chosen, str) else f"{chosen:g}"
+        self._say(m.Notice(f"{path} = {shown}: the scene restarts as a new take"), unique=True)
 
     def takes(self) -> m.Takes:
         """All takes in the folder."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -44,12 +45,22 @@ def test_the_table_of_frames(lift: mk.Take, tmp_path: Path) -> None:
     mk.save(lift, tmp_path / "lift.csv")
     with (tmp_path / "lift.csv").open(newline="") as stream:
         head, *rows = list(csv.reader(stream))
-    tasks = ["hands", "palms", "level", "balance", "gaze", "posture"]
-    places = [f"{body}_{axis}" for body in ("pelvis", "box") for axis in "xyz"]
-    assert head == ["time", *places, *(f"{t}_{what}" for t in tasks for what in ("error", "force"))]
+    tasks = ["hands", "palms", "elbow_l", "elbow_r", "level", "balance", "gaze", "posture"]
+    places = [*(f"pelvis_{axis}" for axis in ("x", "y", "z", "qw", "qx", "qy", "qz")), *(f"box_{axis}" for axis in "xyz")]
+    model = mujoco.MjModel.from_xml_string(lift.recording.mjcf)
+    hinges = [model.joint(j) for j in range(model.njnt) if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_HINGE]
+    joints = [j.name for j in hinges]
+    assert len(joints) == 41
+    assert head == ["time", *places, *joints, *(f"{t}_{what}" for t in tasks for what in ("error", "force"))]
     values = {name: np.array([float(row[k]) for row in rows]) for k, name in enumerate(head)}
     assert np.allclose(values["time"], lift.recording.time, atol=1e-5)
     assert np.allclose(values["pelvis_z"], lift.recording.qpos[:, 2], rtol=1e-5)
+    # the posture: each joint in degrees under its name, the root as a quaternion
+    for joint in hinges:
+        assert np.allclose(values[joint.name], np.degrees(lift.recording.qpos[:, joint.qposadr[0]]), atol=1e-3), joint.name
+    assert np.ptp(values["shank_l_flexion"]) > 45
+    quaternion = np.stack([values[f"pelvis_q{axis}"] for axis in "wxyz"], axis=1)
+    assert np.allclose(quaternion, lift.recording.qpos[:, 3:7], atol=1e-5)
     # the box stands on the floor at first, and is lifted in the end
     assert values["box_z"][0] == pytest.approx(0.15)
     assert values["box_z"][-1] > 0.5

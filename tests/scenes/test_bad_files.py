@@ -227,8 +227,8 @@ BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"knobs": {"props.bob.mas": [1, 2, "kg"]}}, "knobs.props.bob.mas: no key is called 'mas'; did you mean 'mass'?"),
         ({"knobs": {"props.bb.mass": [1, 2, "kg"]}}, "knobs.props.bb.mass: no key is called 'bb'; did you mean 'bob'?"),
         ({"knobs": {"props.bob.mass.x": [1, 2, "kg"]}}, "knobs.props.bob.mass.x: no key is called 'x' (none allowed here)"),
-        ({"knobs": {"props.bob": [1, 2, "kg"]}}, "knobs.props.bob: a knob turns a number, and there is none"),
-        ({"knobs": {"props.bob.unknown": [0, 1, ""]}}, "knobs.props.bob.unknown: a knob turns a number"),
+        ({"knobs": {"props.bob": [1, 2, "kg"]}}, "knobs.props.bob: a range is for a number, and there is none; a text needs choices"),
+        ({"knobs": {"props.bob.unknown": [0, 1, ""]}}, "knobs.props.bob.unknown: a range is for a number"),
         ({"knobs": {"props.bob.mass": [2, 1, "kg"]}},
          "knobs.props.bob.mass: given 2, 1: the second must be greater than the first"),
     ],
@@ -291,7 +291,7 @@ def test_where_a_scene_was_read_makes_no_difference_to_it() -> None:
     scene = load_scene("lift")
     again = parse_scene(scene.model_dump(exclude_defaults=True), "elsewhere")
     assert scene == again
-    assert scene != load_scene("lift", {"seed": 3})
+    assert scene != load_scene("lift", {"seconds": 3})
     assert (scene.where, again.where) == ("lift.toml", "elsewhere")
 
 

@@ -19,19 +19,21 @@ MakeScene = Callable[..., mk.Scene]
 
 
 @pytest.mark.parametrize("name", shipped())
-def test_shipped_scenes_load_and_their_knobs_turn(name: str) -> None:
+def test_shipped_scenes_load_and_all_their_knobs_change_them(name: str) -> None:
     scene = load_scene(name)
     assert scene.name == name
     assert scene.description
     assert scene.document
-    for path, (low, high, unit) in scene.knobs.items():
-        assert unit
+    for path, knob in scene.knobs.items():
+        assert knob.title
+        assert knob.unit or knob.choices
+        low, high = knob.choices[:2] if knob.choices else knob.range
         assert load_scene(name, {path: low}) != load_scene(name, {path: high})
 
 
 @pytest.mark.parametrize("name", shipped())
 def test_text_and_back(name: str) -> None:
-    scene = load_scene(name, {"seed": 4})
+    scene = load_scene(name, {"seconds": 4})
     assert parse_scene(tomllib.loads(scene_text(scene)), "text") == scene
 
 
@@ -98,7 +100,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"tasks.posture.goal": ["far"]}, "tasks.posture.goal.at.0: given 'far'"),
     ({"steps": [{"name": "a", "when": {"task": "posture"}}]}, "steps.0.when: task and within go together"),
     ({"facts.a": {"since": "x"}}, "facts.a: a fact needs since and until (steps), or task"),
-    ({"knobs.a": [0, 1]}, "knobs.a.2: is missing"),
+    ({"knobs.a": [0, 1]}, "knobs.a: needs [lowest, highest, unit], 2 were given; or { range = [...], unit, title }"),
     ({"props.rope": {"shape": "chain", "size": [0.01, 1.0]}}, "props.rope.at: is missing (only what is joined to a hand"),
     ({"props.ball.at": None}, "props.ball.at: is missing"),
     ({"props.ball.links": 4}, "props.ball: links are for a chain, not for a sphere"),
@@ -152,11 +154,11 @@ def test_any_words_are_a_change_or_an_error(text: str) -> None:
 
 
 def test_changes_reach_lists_by_number_and_by_name() -> None:
-    scene = load_scene("lift", {"steps.lift.timeout": 2.0, "steps.0.timeout": 1.0, "props.box.at.2": 0.2})
+    scene = load_scene("lift", {"steps.lift.timeout": 2.0, "steps.0.timeout": 1.0, "props.box.size.2": 0.2})
     by_name = {s.name: s for s in scene.steps}
     assert by_name["lift"].timeout == 2.0
     assert scene.steps[0].timeout == 1.0
-    assert scene.props["box"].at == (0.46, 0.0, 0.2)
+    assert scene.props["box"].size == (0.4, 0.3, 0.2)
     with pytest.raises(SceneError, match=r"steps\.99\.timeout: no entry '99'"):
         load_scene("lift", {"steps.99.timeout": 1.0})
     with pytest.raises(SceneError, match="plain value"):

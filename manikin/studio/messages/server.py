@@ -62,7 +62,7 @@ class Handle:
 
 @dataclass(frozen=True)
 class KnobInfo:
-    """A slider. live: applied at once; otherwise the scene starts again. choices: labels by number, of a choice."""
+    """A slider, or a list of choices, whose value is the number of one. live: applied at once; otherwise the scene restarts."""
 
     path: str
     low: float
@@ -71,6 +71,7 @@ class KnobInfo:
     value: float | None
     live: bool
     choices: tuple[str, ...]
+    title: str
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,8 @@ class Choice {
   }
 
   show(value: number | null): void {
-    if (value !== null) this.select.value = String(value);
+    // none of them: the scene has a value of its own
+    this.select.selectedIndex = value ?? -1;
   }
 }
 
@@ -120,13 +121,14 @@ export class Knobs {
       const send = (value: number) => void this.studio.send({ kind: "knob", path: knob.path, value });
       const hint = knob.live ? `${knob.path}: takes effect at once` : `${knob.path}: the scene starts again`;
       if (knob.choices.length) {
-        const choice = new Choice(plainName(knob.path), hint, knob.choices, knob.path, send);
+        const choice = new Choice(knob.title, hint, knob.choices, knob.path, send);
         this.sliders.set(knob.path, choice);
+        if (!knob.live) choice.element.querySelector(".name")!.append(h("small", { title: hint }, " restarts"));
         this.list.append(choice.element);
         continue;
       }
       const moved = knob.live ? throttled(80, send) : () => undefined;
-      const slider = new Slider(plainName(knob.path), hint, knob.unit, knob.low, knob.high, knob.path, moved, send);
+      const slider = new Slider(knob.title, hint, knob.unit, knob.low, knob.high, knob.path, moved, send);
       if (!knob.live) slider.element.querySelector(".name")!.append(h("small", { title: hint }, " restarts"));
       this.sliders.set(knob.path, slider);
       this.list.append(slider.element);

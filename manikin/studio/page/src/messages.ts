@@ -50,7 +50,7 @@ export interface Handle {
   place: Vec3;
 }
 
-// A slider. live: applied at once; otherwise the scene starts again. choices: labels by number, of a choice.
+// A slider, or a list of choices, whose value is the number of one. live: applied at once; otherwise the scene restarts.
 export interface KnobInfo {
   path: string;
   low: number;
@@ -59,6 +59,7 @@ export interface KnobInfo {
   value: number | null;
   live: boolean;
   choices: string[];
+  title: string;
 }
 
 // Where to look from: angles [deg], distance and point looked at [m].

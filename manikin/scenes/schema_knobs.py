@@ -1,0 +1,66 @@
+"""Table of a scene file for its knobs: which keys can be changed by a slider or a list of choices, and what they are called."""
+
+import re
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from manikin.scenes.schema_table import Finite, Table
+
+
+class KnobSpec(Table):
+    """A slider: { range = [lowest, highest], unit, title }, or the short form [lowest, highest, unit].
+    A list of texts: { choices = ["lift_knees", "lift_back"], title }.
+    """
+
+    range: tuple[Finite, Finite] | None = None
+    choices: tuple[str, ...] | None = Field(default=None, min_length=2)
+    unit: str = ""
+    title: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        if len(value) != 3:
+            raise ValueError(f"needs [lowest, highest, unit], {len(value)} were given; or {{ range = [...], unit, title }}")
+        return {"range": value[:2], "unit": value[2]}
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "KnobSpec":
+        if (self.range is None) == (self.choices is None):
+            raise ValueError("a knob needs exactly one of range, choices")
+        if self.range is not None and not self.range[0] < self.range[1]:
+            low, high = self.range
+            raise ValueError(f"given {low:g}, {high:g}: the second must be greater than the first")
+        if self.choices is not None:
+            twice = [c for c in self.choices if self.choices.count(c) > 1]
+            if twice:
+                raise ValueError(f"choices names '{twice[0]}' twice")
+            if self.unit:
+                raise ValueError("unit goes with range")
+        return self
+
+
+def knob_title(path: str, spec: KnobSpec | None = None) -> str:
+    """What a knob is called: its title, or else words made of its path.
+
+    props.box.mass: "Box mass"; steps.leap.goals.head.path.1.1: "Leap: head path [1][1]".
+    """
+    if spec is not None and spec.title:
+        return spec.title
+    parts = split_path(path)
+    # the first table says what kind of thing it is, which the name says better
+    if len(parts) > 2 or parts[0] == "control":
+        kind, *parts = parts
+        if kind == "steps" and len(parts) > 1:
+            parts = [f"{parts[0]}:", *(p for p in parts[1:] if p not in ("goals", "tune", "when"))]
+    text = " ".join(f"[{p}]" if p.isdigit() else p.replace("_", " ") for p in parts).replace("] [", "][")
+    return text[:1].upper() + text[1:]
+
+
+def split_path(path: str) -> list[str]:
+    """Parts of a dotted path; a part in quotes may hold dots: knobs."props.box.mass".title."""
+    parts = re.findall(r"""(?:^|\.)(?:"([^"]*)"(?=\.|$)|'([^']*)'(?=\.|$)|([^.]*))""", path)
+    return [one or two or three for one, two, three in parts]
