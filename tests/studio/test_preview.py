@@ -30,7 +30,7 @@ def held(scene: str, part: str, mode: m.Mode, way: tuple[float, float, float], s
         live.step()
     live.give(m.Grab(part, mode))
     assert live.grip is not None
-    x, y, z = (float(v) for v in live.grip.goal + np.array(way))
+    x, y, z = (float(v) for v in live.grip.pointer + np.array(way))
     live.give(m.Drag((x, y, z)))
     for _ in range(20):
         live.step()
@@ -99,7 +99,7 @@ def test_five_inputs_and_one_is_taken() -> None:
     assert ends[1][1] > ends[0][1] > ends[2][1]
     assert ends[3][2] > ends[0][2] > ends[4][2]
     assert live.grip is not None
-    assert previewer.choose(3).goal[2] == pytest.approx(live.grip.goal[2] + FAN[3][1][2])
+    assert previewer.choose(3).goal[2] == pytest.approx(live.grip.pointer[2] + FAN[3][1][2])
 
 
 def test_the_fan_keeps_the_turn_and_goes_with_its_run(session: Session) -> None:
@@ -180,4 +180,4 @@ def test_a_session_previews_while_something_is_held(session: Session, heard: "ob
     session.handle(m.FanTake(3))
     assert session.live is not None
     assert session.live.grip is not None
-    assert session.live.grip.goal[2] > 1.3
+    assert session.live.grip.pointer[2] > 1.3
