@@ -105,7 +105,7 @@ class Squeeze:
 def find_squeeze(
     model: mujoco.MjModel, tetrahedra: Tetrahedra, bone_of: NDArray[np.int64], joints: NDArray[np.int64]
 ) -> Squeeze:
-    """The flesh around each joint of a character. bone_of (nbody,): the bone that a body belongs to; joints: the active ones."""
+    """The flesh around each joint of a character. bone_of (nbody,): the bone of each body; joints: the active ones."""
     corners = bone_of[model.flex_vertbodyid[tetrahedra.elements]] if len(tetrahedra.elements) else np.zeros((0, 4))
     child = model.jnt_bodyid[joints]
     sides = np.stack([child, model.body_parentid[child]], axis=1).astype(np.int32)
