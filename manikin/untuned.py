@@ -48,7 +48,7 @@ def untuned_scene(number: int) -> dict[str, Any]:
     feet = "contact" if number % 2 else "clamped"
     size = [between(0.22, 0.36), between(0.24, 0.40), between(0.16, 0.32)]
     mass = between(2.0, 14.0, 1)
-    table = {"shape": "box", "size": [0.40, 0.80, between(0.30, 0.60)], "fixed": True}
+    table: dict[str, Any] = {"shape": "box", "size": [0.40, 0.80, between(0.30, 0.60)], "fixed": True}
     edge = between(0.28, 0.38)
     table["at"] = [round(edge + 0.20, 3), 0.0, round(table["size"][2] / 2, 3)]
     crate_at = [

@@ -23,7 +23,7 @@ from manikin.tasks.laws import Ways
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# three markers per body, 8 cm along its axes, tell its place and its turn
+# three markers per body, 8 cm along its axes, give its position and orientation
 MARKER = 0.08
 # hands lead: markers of hands and forearms count this many times
 HAND_WEIGHT = 10.0
@@ -51,7 +51,7 @@ def _markers(xpos: Array, xmat: Array, bodies: Ints, weights: Array, length: flo
 
 @kernel
 def _markers_ahead(xpos: Array, xmat: Array, bodies: Ints, weights: Array, length: float, ahead: Array) -> Array:
-    """As _markers, with bodies thought ahead (n, 3) [m], if any are."""
+    """As _markers, with bodies displaced by `ahead` (n, 3) [m], if it has rows."""
     out = _markers(xpos, xmat, bodies, weights, length)
     if ahead.shape[0] > 0:
         for r in range(out.shape[0]):
@@ -209,7 +209,7 @@ class NearestPose:
     frames: Array  # (T, 3, 3 n) markers by axes
     motions: Array  # (T, 3 k): angles, rates, accelerations in the order the posture measures them
     index: PoseIndex | None = None
-    # places in `bodies` of what a body takes along when it is thought ahead: itself, and a hand its forearm
+    # places in `bodies` of what is displaced along with a body: itself, and with a hand its forearm
     along: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def distances(self, world: World) -> Array:
@@ -224,7 +224,7 @@ class NearestPose:
         return int(distance.argmin()), float(distance.min())
 
     def pose(self, world: World, ways: Ways = NOWHERE) -> Array:
-        """Angles (k,) [rad], blended from the frames near the present pose, with some bodies thought ahead."""
+        """Angles (k,) [rad], blended from the frames near the present pose, with some bodies displaced by `ways`."""
         return self._blended(world, ways, self.motions.shape[1] // 3)
 
     def motion(self, world: World, ways: Ways = NOWHERE) -> tuple[Array, Array, Array]:
@@ -294,7 +294,7 @@ def by_axes(markers: Array) -> Array:
 
 
 def with_rates(angles: Array, fps: float) -> Array:
-    """Angles (T, k) with their rates and accelerations beside them (T, 3 k), by central differences."""
+    """Angles (T, k), their rates and their accelerations in one array (T, 3 k), by central differences."""
     if len(angles) < 3:
         return np.concatenate([angles, np.zeros_like(angles), np.zeros_like(angles)], axis=1)
     rates = np.gradient(angles, 1 / fps, axis=0)

@@ -46,7 +46,7 @@ class Dynamics:
         self._moving: tuple[Any, ...] = (
             self._subtree_com, self._root, self._last_dof, self._dof_parent, self._cdof, self._cvel, self._cacc
         )  # fmt: skip
-        # share of each body's weight that its holder carries, and forces from outside that are felt (see attach.py)
+        # fraction of each body's weight that its holder carries, and support forces on held props (see attach.py)
         self.load = np.zeros(model.nbody)
         self.external = np.zeros(model.nv)
         self.forces = (data.qfrc_bias, data.qfrc_passive, self.external)
@@ -148,7 +148,7 @@ class Dynamics:
     # --- forces
 
     def stand_on(self, supports: tuple[Support, ...]) -> None:
-        """Characters that stand on their own feet from now on."""
+        """Characters that are supported by their own feet from now on."""
         self.supports, self._response, self._answered = supports, None, False
         ends = np.cumsum([0] + [len(s.soles) for s in supports])
         self._of = np.array(
@@ -170,7 +170,7 @@ class Dynamics:
         return Ground(feet, bias, rigid, soles, touching, self._of)
 
     def response(self) -> Response:
-        """How the world answers to control: computed once per state, valid until the next."""
+        """How the world responds to control: computed once per state, valid until the next."""
         if self._response is None or not self._answered:
             active = self._eq_active if self.known is None else self._eq_active & self.known
             if self._response is None or self._response.layout.active != active.tobytes():

@@ -86,7 +86,7 @@ def _by_joint(places: Array, elements: Ints, rest: Array, bones: Ints, sides: In
 
 @dataclass(frozen=True)
 class Squeeze:
-    """How the flesh around each joint of one character fares. bones (m, 4): the bone nearest to each corner of each
+    """How far the flesh around each joint of one character is squeezed. bones (m, 4): the bone nearest to each corner of each
     tetrahedron, -1 for others; sides (n, 2): the two bones of each joint; rest (n,): angles at which flesh is at ease."""
 
     tetrahedra: Tetrahedra
@@ -105,7 +105,7 @@ class Squeeze:
 def find_squeeze(
     model: mujoco.MjModel, tetrahedra: Tetrahedra, bone_of: NDArray[np.int64], joints: NDArray[np.int64]
 ) -> Squeeze:
-    """Look at a character in its model. bone_of (nbody,): the bone that a body belongs to; joints: the active ones."""
+    """The flesh around each joint of a character. bone_of (nbody,): the bone of each body; joints: the active ones."""
     corners = bone_of[model.flex_vertbodyid[tetrahedra.elements]] if len(tetrahedra.elements) else np.zeros((0, 4))
     child = model.jnt_bodyid[joints]
     sides = np.stack([child, model.body_parentid[child]], axis=1).astype(np.int32)

@@ -35,7 +35,7 @@ MOMENT_LEVER = 0.05
 @kernel
 def _unit_rows(LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32, units: Array) -> None:
     """Fill row d of `units` (n, n) with C^-1 e_d, zero beyond d. Each row is its own unit minus multiples of those before
-    it, whole rows at a time: longer sums than substitution has, but no number waits for the one before."""
+    it, whole rows at a time: longer sums than substitution has, but no serial dependency, so it vectorises."""
     n = root.shape[0]
     units[:] = 0.0
     for d in range(n):
@@ -268,7 +268,7 @@ def _prepare(
     (n, n), the motion so far, the motion without torque, rows of the actuated joints; rows of the basis used by constraints,
     by passive motions too.
 
-    Results go into the caller's arrays: to hand a new one over from compiled code costs a microsecond.
+    Results go into the caller's arrays: returning a new one from compiled code costs a microsecond.
     """
     n = gravity.shape[0]
     # gravity, centrifugal and Coriolis forces minus passive ones (joint springs and dampers) and those felt on held props
@@ -299,7 +299,7 @@ def _prepare(
     project(unforced, basis, used)
     for i in range(n):
         unforced[i] += motion[i]
-    # passive motions obey physics: their share of z is what falling gives
+    # passive motions obey physics: their part of z is that of the unforced motion
     constrained = used
     free = _passive_motions(L, passive)
     for f in range(free.shape[0]):

@@ -29,7 +29,7 @@ Ints32 = NDArray[np.int32]
 
 # a contact nearer than this [m] bears
 BEARING = 0.0015
-# what it stands on lies below: the upward part of a contact's normal is at least this
+# a contact bears from below when the upward component of its normal is at least this
 UPWARD = 0.5
 # points of the bearing bone that are looked at
 MOST_POINTS = 8
@@ -128,8 +128,8 @@ class Skeleton:
         closed, closed0 = self._closed(world)
         known = self._known if felt is None else felt
         if stand is None:
-            # contacts that do not bear from below. What a joint's stop pushed with is left out: control that counts on it
-            # leans on the stop
+            # contacts that do not bear from below. Forces of joint stops are left out: control that relies on them leans
+            # on the stop
             known = known + data.qfrc_constraint - world.stopped
             stand = self._nowhere
         found = answer_at(  # type: ignore[call-arg]

@@ -16,7 +16,7 @@ Ints32 = NDArray[np.int32]
 STILL = 1e-3
 # motions of a free root
 FREE = 6
-# rows of a loop that are so small [m] by its largest ask nothing: a planar loop cannot open across its plane
+# rows of a loop smaller than this fraction of its largest are left out: a planar loop cannot open across its plane
 FLAT = 1e-6
 
 
@@ -122,12 +122,12 @@ def opening(
         for j in range(na):
             rows[i, j] = jac1[i, active[j]] - jac2[i, active[j]]
             size[i] = max(size[i], abs(rows[i, j]))
-    told, least = 0, FLAT * size.max()
+    kept, least = 0, FLAT * size.max()
     for i in range(count):
         if size[i] > least:
-            rows[told], right[told] = rows[i], right[i]
-            told += 1
-    return rows[:told], right[:told]
+            rows[kept], right[kept] = rows[i], right[i]
+            kept += 1
+    return rows[:kept], right[:kept]
 
 
 @kernel

@@ -1,8 +1,8 @@
 """Standing on real feet: the soles press on the ground, within friction, and never pull.
 
-Abe & Popovic 2006 clamp the feet and wish for more (section 6). Here the feet are asked to stay flat and still, like clamps,
-but what holds the body up are forces at points of the soles inside their friction cones. All that the ground can give the
-whole body, and what it holds, is a wrench: the force balance along the six rigid motions of body and load together.
+Abe & Popovic 2006 clamp the feet and name real contacts as future work (section 6). Here the feet are kept flat and still, as
+by clamps, but the body is supported by forces at points of the soles inside their friction cones. The ground acts on the whole
+body, and what it holds, by one wrench: the force balance along the six rigid motions of body and load together.
 """
 
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ Ints = NDArray[np.int64]
 
 # a sole point higher than this [m] does not press
 TOUCHING = 0.006
-# how firmly a foot is asked to come to rest and to stay flat [1/s, 1/s^2]
+# gains that bring a foot to rest and keep it flat [1/s, 1/s^2]
 REST, FLAT = 40.0, 400.0
 # cost of pressing [1/N^2] against missing the wrench in units of acceleration
 RIDGE = 1e-8
-# the wrench counts as made when it is met within this [m/s^2, rad/s^2]
+# the wrench counts as supplied when it is met within this [m/s^2, rad/s^2]
 MET = 1e-2
-# of the friction between soles and ground this share is planned with
+# fraction of the friction between soles and ground that control plans with
 TRUSTED_FRICTION = 0.75
 
 
@@ -87,10 +87,10 @@ def rigid_motions(root: int, free: Ints, dof: Ints, xpos: Array, xmat: Array, n:
 
 @kernel
 def rest_bias(rows: Array, bias: Array, qvel: Array, up: Array) -> None:
-    """Add to a foot's bias (6,) what brings it to rest and flat; its height is the ground's business. up: its own z axis."""
+    """Add to a foot's bias (6,) what brings it to rest and flat; its height is left to the ground. up: its own z axis."""
     for k in range(6):
         bias[k] += REST * dot(rows[k], qvel)
-    # turning up x z brings the foot's axis back to the vertical
+    # a rotation about up x z brings the foot's axis back to the vertical
     bias[3] -= FLAT * up[1]
     bias[4] += FLAT * up[0]
 

@@ -19,13 +19,13 @@ from manikin.tasks.measures import STRAIGHT, Measure, Points, Posture, Reading, 
 
 Array = NDArray[np.float64]
 
-# what is left of a hidden error [rad] and its speed [rad/s] when all of it counts as asked for
+# below this a hidden error [rad] and its speed [rad/s] count as zero
 FADED = 1e-6
-# a thought this short [m] and slow [m/s] is none
+# a lookahead shorter [m] and slower [m/s] than this is dropped
 FORGOTTEN = 1e-5
 
 
-# how far [m] bodies, by number, are thought ahead of where they are
+# body number -> displacement [m] (3,) from where the body is: towards its goal, or its lookahead
 Ways = Mapping[int, Array]
 
 
@@ -40,7 +40,7 @@ class PoseSource(Protocol):
 
 
 class Leader(Protocol):
-    """A task that brings points somewhere, while it is on and has a goal."""
+    """A task that moves points towards a goal, while it is active and has one."""
 
     active: bool
 
@@ -229,7 +229,7 @@ class Stabilize:
                 _stop_at(world.obstructions.values(), measure.bodies, before, self.place, self.speed)
                 return pull(self.place - now.value, aim.value - now.value, now.rate, *law)
             return pull_smoothly(aim.value, now.value, now.rate, self.place, self.speed, self.smoothing, dt, *law)
-        # turns have no straight line to slide along: a new error is held back and fades in
+        # rotations have no straight line to slide along: a new error is held back and fades in
         if self.place is None or self.speed is None or self.asked is None:
             self.place, self.speed = measure.error(now.value, aim.value), -now.rate
             self.asked = np.zeros_like(self.place)
@@ -281,7 +281,7 @@ class Reach:
             out[:] = -damping * now.rate
             return 0.0
         if self.began is None or self.origin is None:
-            # remember the way still to go, in the space of the rows
+            # remember the whole error, in the space of the rows
             self.began, self.origin = world.time, measure.error(now.value, aim.value)
         left = measure.error(now.value, aim.value)
         s = min(max((world.time - self.began) / self.seconds, 0.0), 1.0)
@@ -322,9 +322,9 @@ class Nearest:
     smoothing: half-life [s] of the filter on nearest poses; ease: the same on given poses, which may be far away.
     lead: share of the moving pose's speed that is asked for as well.
     every: seconds between two searches.
-    ahead, leaders: the hands are thought up to this far [m] ahead, towards the goals of the tasks that lead them. People
-    bend when they mean to reach down, not when the arms are stretched: then a nearly straight body could as well give way
-    backwards. A new thought comes gently (half-life `lookahead_halflife`).
+    ahead, leaders: search as if the hands were up to this far [m] nearer to the goals of the tasks that lead them. People
+    bend as soon as they reach down, not once the arms are stretched: a nearly straight body might then bend backwards. The
+    lookahead is smoothed (half-life `lookahead_halflife`).
     feed: ask for the velocity and acceleration that the matched frames had in the clip, in place of `lead` (section 6).
     """
 
@@ -338,7 +338,7 @@ class Nearest:
     lookahead_halflife: float = 0.15
     feed: bool = False
     leaders: tuple[Leader, ...] = ()
-    lookahead: dict[int, tuple[Array, Array]] = field(default_factory=dict)  # body -> way that is thought ahead, its speed
+    lookahead: dict[int, tuple[Array, Array]] = field(default_factory=dict)  # body -> displacement and its speed
     found: Array | None = None
     fed: tuple[Array, Array] | None = None  # rates and accelerations of what was found
     found_at: float = -1.0
