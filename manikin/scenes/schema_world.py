@@ -53,8 +53,8 @@ class CharacterSpec(Table):
 
 
 class GripSpec(Table):
-    """How a hand holds a prop. force [N]: above it the prop is torn out of the palm or slides along it; what presses it into the
-    palm does not count. softness [s]: how fast a difference of speed is taken up."""
+    """How a hand holds a prop. force [N]: above it the prop is torn out of the palm or slides along it; what presses it into
+    the palm does not count. softness [s]: how fast a difference of speed is taken up."""
 
     force: Positive | None = None
     softness: float = Field(default=0.0, ge=0, le=0.5)
