@@ -4,7 +4,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
-# the studio is paced by the clock: its tests run alone
 
 .PHONY: demo test check bench clean packages browser
 
@@ -28,10 +27,15 @@ demo: packages $(VENV)/.run
 	@mkdir -p out
 	$(BIN)/manikin run lift --out out/lift.npz --out out/lift.glb --out out/lift.png --out out/lift.mp4
 	@echo
-	@echo "Open out/lift.glb in Blender (File > Import > glTF 2.0), play out/lift.mp4, look at out/lift.png."
-	@echo "Grab the character: $(BIN)/manikin studio lift"
-	@echo "Try: $(BIN)/manikin run lift --set props.box.mass=25 --set character.clip=lift_back --out out/back.glb"
+	@echo "Play out/lift.mp4, look at out/lift.png, import out/lift.glb into Blender: set 60 fps, then File > Import > glTF 2.0."
+	@echo
+	@echo "The command manikin is in $(BIN). To type it without that path:"
+	@echo "  source $(BIN)/activate      (this shell; or, for good: uv tool install .)"
+	@echo "Then grab the character in the browser, or lift a heavier box with the back:"
+	@echo "  manikin studio lift"
+	@echo "  manikin run lift --set props.box.mass=25 --set character.clip=lift_back --out out/back.glb"
 
+# the studio runs in real time: its tests run alone
 test: browser $(VENV)/.test check
 	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore tests/studio
 	$(BIN)/python -m pytest tests/studio

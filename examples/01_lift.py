@@ -8,7 +8,7 @@ import manikin as mk
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
 
-# the shipped scene as it is: a box of 8 kg, lifted with the knees
+# the shipped scene: a box of 8 kg, lifted with the knees
 take = mk.run("lift")
 print(f"the lift {'succeeded' if take.report['ok'] else 'failed: ' + take.report['reason']}")
 print(f"  simulated         {take.report['seconds']:.2f} s")

@@ -1,4 +1,4 @@
-"""A sixth soft character: a gummy bear. Any skeleton and any closed surface will do; the flesh is made around them.
+"""A soft character of your own: a gummy bear. Any skeleton and any closed surface will do; flesh fills the space between.
 
 Here the surface is a smooth union of balls, the skeleton has two bones, and the tetrahedra come from a lattice. The bear
 is dropped and saved as a picture and a GLB. Run: python examples/06_your_own_character.py [folder]
@@ -43,7 +43,7 @@ def bear() -> Plan:
     eyes = [("head", "dark", ball([0.092, side * 0.035, 0.295], 0.011)) for side in (1, -1)]
     details = (*eyes, ("head", "dark", ball([0.132, 0, 0.262], 0.013)), ("belly", "white", ball([0.104, 0, 0.13], 0.012)))
     surface = sdf.mesh(shape, 1500)
-    # stiff nodes get more of the mass (even), or they vibrate too quickly for the time step; bones with a core crush no flesh
+    # stiff nodes get more mass (even), or they vibrate too fast for the time step; a core stops bones from crushing flesh
     return Plan(
         "bear", bones, surface, 0.08, "free", ("coral",), 500.0, (0, 0, 0.12), young=4.5e4, bone_share=0.4, even=1.0,
         core=0.045, details=details,
@@ -72,7 +72,7 @@ recording = recorder.finish()
 save(recording, folder / "bear.glb")
 save(recording, folder / "bear.png")
 
-# it weighs what its surface holds, its skin lies where it was drawn, and nothing was turned inside out
+# its mass is that of its volume, its skin is where it was drawn, and no tetrahedron was turned inside out
 volume = moments(plan.surface)[0]
 assert abs(world.model.body_mass.sum() - plan.density * volume) < 1e-6
 assert np.abs(flesh.vertices(flesh.tets.nodes) - plan.surface.vertices).max() < 1e-9

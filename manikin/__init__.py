@@ -10,9 +10,11 @@ All names are listed in docs/python.md.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from manikin.machine import single_threaded
 from manikin.renderer import choose_renderer
 
 choose_renderer()
+single_threaded()
 
 __version__ = "0.1.0"
 

@@ -144,5 +144,7 @@ def _take(work: Run, trouble: str, clock: _Clock) -> Take:
         reason = why_stuck(work.world, work.tasks, script)
     assert work.recorder is not None
     work.recorder.meta |= {"ok": not reason, "reason": reason, "facts": script.facts}
+    if work.warnings:
+        work.recorder.meta["warnings"] = work.warnings
     recording: Recording = work.recorder.finish()
     return Take(recording, make_report(recording, factor))

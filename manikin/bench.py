@@ -1,4 +1,4 @@
-"""Benchmarks: medians of one run, told as ratios. `_ms` keys are for information only."""
+"""Benchmarks: medians of one run, reported as ratios. `_ms` keys are for information only."""
 
 import time
 from collections.abc import Callable
@@ -39,19 +39,19 @@ def run_bench(name: str | None, progress: Progress | None = None, long: bool = F
     out: Figures = {}
     for k, benchmark in enumerate(chosen):
 
-        def told(share: float, done: int = k) -> None:
+        def report(part: float, done: int = k) -> None:
             if progress is not None:
-                progress((done + share) / len(chosen))
+                progress((done + part) / len(chosen))
 
         out |= {f"{benchmark}.{key}": value for key, value in BENCHMARKS[benchmark]().items()}
         if long and benchmark in CAMPAIGNS:
-            out |= {f"{benchmark}.{key}": value for key, value in CAMPAIGNS[benchmark](told).items()}
-        told(1.0)
+            out |= {f"{benchmark}.{key}": value for key, value in CAMPAIGNS[benchmark](report).items()}
+        report(1.0)
     return out
 
 
 def median_seconds(*works: Callable[[], object], rounds: int = 30, count: int = 50) -> list[float]:
-    """Median time of one call of each work. They take turns, so that a busy machine slows all of them alike."""
+    """Median time of one call of each function. They alternate, so that a busy machine slows all of them alike."""
     times = np.empty((len(works), rounds, count))
     for work in works:
         for _ in range(count):
@@ -81,7 +81,7 @@ def standing_world(feet: str) -> World:
 
 def physics() -> tuple[Callable[[], None], Callable[[], None]]:
     """The denominator: one mj_step of the human standing in pose on contact feet, from one fixed state with eight or
-    more contacts; and the return to that state alone, to be taken off."""
+    more contacts; and the return to that state alone, to be subtracted."""
     world = standing_world("contact")
     model, data = world.model, world.data
     # the soles touch lightly: press them on by a millimetre
@@ -130,7 +130,7 @@ def control() -> Callable[[], None]:
 
 
 def control_on_feet(speed: float) -> Callable[[], None]:
-    """The same on contact feet, the body moving forward at `speed` [m/s]: 0 asks for what the ground gives, 1.5 for more."""
+    """The same on contact feet, moving forward at `speed` [m/s]: 0 needs no more than the ground can give, 1.5 does."""
     character, world = human(feet="contact", skin=False), standing_world("contact")
     world.dynamics().stand_on((stand_support(world, character),))
     world.data.qvel[0] = speed
@@ -138,7 +138,7 @@ def control_on_feet(speed: float) -> Callable[[], None]:
     controller, tasks = Prioritized(), three_levels(world)
     short = controller.solve(world, tasks, world.timestep).short
     if (short > MET) != (speed > 0):
-        raise RuntimeError(f"the ground misses what is asked for by {short:.3g} m/s^2 at {speed} m/s")
+        raise RuntimeError(f"the ground falls short of what is needed by {short:.3g} m/s^2 at {speed} m/s")
 
     def update() -> None:
         world.dynamics().refresh()
@@ -171,7 +171,7 @@ def mink() -> Callable[[], None] | None:
     limits = [peer.ConfigurationLimit(world.model)]
 
     def solve() -> None:
-        # as a loop would: new kinematics, then the solve
+        # as in a loop: new kinematics, then the solve
         configuration.update(world.data.qpos)
         peer.solve_ik(configuration, tasks, world.timestep, solver="daqp", limits=limits)
 
@@ -214,7 +214,7 @@ def bench_abe2006() -> Figures:
 
 
 def long_clip(frames: int, seed: int = 0) -> Clip:
-    """A wander through the poses of all shipped clips, each visit bent a little differently."""
+    """A random walk through the poses of all shipped clips, each visit varied a little."""
     rng = np.random.default_rng(seed)
     clips = [load_clip(name) for name in library()]
     joints = clips[0].joints
@@ -222,7 +222,7 @@ def long_clip(frames: int, seed: int = 0) -> Clip:
     while sum(len(p) for p in parts) < frames:
         clip = clips[int(rng.integers(len(clips)))]
         count = int(rng.integers(60, 240))
-        # some stretch of the clip, at some speed, with slow changes of its own
+        # a random stretch of the clip, at a random speed, with slow variations
         begin, end = np.sort(rng.uniform(0, len(clip.qpos) - 1, 2))
         chosen = np.linspace(begin, end, count).round().astype(int)
         bent = clip.qpos[chosen].copy()
@@ -234,7 +234,7 @@ def long_clip(frames: int, seed: int = 0) -> Clip:
 
 
 def nearest_pose_search(frames: int) -> tuple[Callable[[], object], Callable[[], object]]:
-    """The nearest frame of a long clip: through the index, and by looking at all frames. The figure moves on each time."""
+    """The nearest frame of a long clip, through the index and by brute force. The figure moves between searches."""
     character, world, clip = human(skin=False), standing_world("clamped"), long_clip(frames)
     source = nearest_pose(clip, world, "", character.bodies, character.joints, character.joints, character.height)
     assert source.index is not None
@@ -252,7 +252,7 @@ def nearest_pose_search(frames: int) -> tuple[Callable[[], object], Callable[[],
 
 
 def bench_nearest() -> Figures:
-    """Searching a clip of 20,000 frames through the index against looking at all of them."""
+    """Searching a clip of 20,000 frames through the index, against brute force."""
     indexed, all_frames = median_seconds(*nearest_pose_search(20_000), rounds=8, count=16)
     return {
         "index_over_brute_force": round(indexed / all_frames, 4),
@@ -264,21 +264,21 @@ def bench_nearest() -> Figures:
 
 
 def bench_studio() -> Figures:
-    """The studio as raw clients see it: event to physics, frames, what the server costs, a crowd, the preview."""
+    """The studio as raw clients see it: latency from event to physics, frames, server cost, many clients, the preview."""
     from manikin.studio.measure import bench_studio as measure
 
     return measure()
 
 
 def studio_campaign(progress: Progress) -> Figures:
-    """Ten simulated minutes of random dragging and pushing in each scene, and ten paced minutes on the lift."""
+    """Ten simulated minutes of random dragging and pushing in each scene, and ten minutes of the lift in real time."""
     from manikin.studio.campaign import campaign
 
     return campaign(600.0, 600.0, progress=progress)
 
 
 def bench_kim2011() -> Figures:
-    """Direct control of every character against real time."""
+    """Direct control of every character, relative to real time."""
     from manikin.bench_direct import bench_kim2011 as measure
 
     return measure()

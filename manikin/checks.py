@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from manikin.clips.text import kind_of
 from manikin.errors import ClipError, InputError, RecordingError, did_you_mean_kind
+
+if TYPE_CHECKING:
+    from manikin.recording import Recording
 
 # motion files, .gz of them too
 MOTIONS = (".bvh", ".amc")
@@ -52,16 +55,17 @@ def check_file(
 
 
 def _check_scene(source: str) -> dict[str, Any]:
-    from manikin.scenes.build import build_run
+    from manikin.scenes.build import build_run, without_effect
     from manikin.scenes.scene import load_scene
 
     scene = load_scene(source)
     run = build_run(scene, record=False)
     model = run.world.model
+    warnings = without_effect(scene, run.tasks, int(model.nu))
     return {
         "kind": "scene", "ok": True, "reason": "", "name": scene.name, "degrees_of_freedom": int(model.nv),
         "actuators": int(model.nu), "tasks": len(run.tasks), "steps": len(scene.steps),
-        "mass": round(float(model.body_mass.sum()), 3),
+        "mass": round(float(model.body_mass.sum()), 3), **({"warnings": warnings} if warnings else {}),
     }  # fmt: skip
 
 
@@ -70,7 +74,11 @@ def _check_recording(path: Path) -> dict[str, Any]:
     from manikin.recording import load_recording
 
     recording = load_recording(path)
-    result = replay(recording)
+    try:
+        result = replay(recording)
+        _check_savable(recording)
+    except RecordingError as error:
+        raise RecordingError(f"{path}: {error}") from error
     ok = result.difference <= TOLERANCE
     reason = "" if ok else f"the replay differs by {result.difference:.3g} at {result.time:.3f} s (allowed {TOLERANCE:g})"
     return {
@@ -80,18 +88,42 @@ def _check_recording(path: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _check_savable(recording: "Recording") -> None:
+    """What reports and pictures read from the recorded scene: its facts and its camera."""
+    import tomllib
+
+    from pydantic import ValidationError
+
+    from manikin.export.render import view_of
+    from manikin.export.report import make_report
+
+    try:
+        view_of(recording)
+    except ValidationError as error:
+        raise RecordingError(f"the recorded scene's camera is wrong: {error.errors()[0]['msg']}") from error
+    for name, spec in tomllib.loads(recording.meta["scene"]).get("facts", {}).items():
+        if "task" in spec and spec.get("column", "force") not in recording.tasks.get(spec["task"], {}):
+            raise RecordingError(f"the recorded scene's fact '{name}' is about a task or a column that was not recorded")
+    make_report(recording)
+
+
 def _check_clip(path: Path) -> dict[str, Any]:
     from manikin.characters.human import human
     from manikin.clips.clip import load_clip
+    from manikin.clips.rate import rate_doubts
+    from manikin.motion.chain import clip_motion
+    from manikin.motion.footprints import standing_trouble
     from manikin.motion.retarget import slips
 
     clip = load_clip(str(path))
-    stances = slips(clip, human(clip.height, skin=False))
+    body = human(clip.height, skin=False)
+    stances = slips(clip, body)
     wrong = [
         f"{s.foot} slides {100 * s.way:.1f} cm while it stands (frames {s.start} to {s.end - 1})"
         for s in stances
         if s.way > 0.01
     ]
+    wrong += [*rate_doubts(clip_motion(clip, body)), *filter(None, [standing_trouble(clip, body)])]
     return {
         "kind": "clip", "ok": True, "reason": "", "joints": len(clip.joints), "fps": clip.fps,
         "frames": len(clip.qpos), "seconds": round(len(clip.qpos) / clip.fps, 3), "stature": clip.height,
@@ -110,6 +142,7 @@ def _check_motion(
     """Read a motion file, say what was guessed and repaired and what looks wrong, and try it on the human."""
     from manikin.characters.human import human
     from manikin.clips.source import read_motion, stature, suspicions
+    from manikin.motion.footprints import standing_trouble
     from manikin.motion.retarget import centre_error, retarget, slips
 
     motion = read_motion(path, fps, None if skeleton is None else Path(skeleton))
@@ -130,6 +163,7 @@ def _check_motion(
         "standing_share": round(float(result.clip.contacts.any(axis=1).mean()), 3),
     }  # fmt: skip
     found["looks_wrong"] += _ground_doubts(result.centres, result.clip, found["fit_cm"])
+    found["looks_wrong"] += filter(None, [standing_trouble(result.clip, body)])
     return found
 
 

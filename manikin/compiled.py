@@ -1,17 +1,21 @@
 """Compiled kernels: one decorator, and a cache that can never be stale.
 
-numba decides whether a cached kernel is fresh by the file it stands in, not by the kernels it calls. So the cache folder is
-named after all our sources that have kernels: any change to one of them, an upgrade too, compiles anew.
+numba decides whether a cached kernel is current by the file that defines it, not by the kernels it calls. So the cache folder
+is named after all our sources that have kernels: any change to one of them, an upgrade too, compiles all of them again.
 """
 
 import hashlib
 import os
 import shutil
+import stat
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import event
 
 from manikin.files import cache_folder
 from manikin.interrupts import is_interrupt as is_interrupt
@@ -23,13 +27,68 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 _KEPT = 3
 
 
-def _kernel_folder() -> Path:
+def _sources() -> str:
+    """A name for the state of all sources with kernels."""
     digest = hashlib.sha256(numba.__version__.encode())
     for file in sorted(Path(__file__).parent.rglob("*.py")):
         source = file.read_bytes()
         if b"manikin.compiled" in source or file == Path(__file__):
             digest.update(source)
-    return cache_folder() / "kernels" / digest.hexdigest()[:16]
+    return digest.hexdigest()[:16]
+
+
+def kernel_folder(name: str) -> Path | None:
+    """Where kernels are kept: in the user's cache, else in a folder of the user's own for temporary files, else nowhere."""
+    for base in (cache_folder(), Path(tempfile.gettempdir()) / f"manikin-{_user()}"):
+        folder = base / "kernels" / name
+        if not folder.exists():
+            _forget_old(folder)
+        if _ours(base) and _writable(folder):
+            return folder
+    return None
+
+
+def _user() -> str:
+    return str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+
+
+def _ours(base: Path) -> bool:
+    """Compiled code is loaded from there: in a folder that others can write to, anybody could leave some."""
+    try:
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state = base.lstat()
+    except OSError:
+        return False
+    if not hasattr(os, "getuid"):
+        return stat.S_ISDIR(state.st_mode)
+    # the user's own cache may be a link, and is where the user says
+    if base == cache_folder():
+        return True
+    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o022
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+class _Notice(event.Listener):  # type: ignore[misc]
+    """Tells a person who waits for the first compilation what is going on."""
+
+    def __init__(self) -> None:
+        self.said = not sys.stderr.isatty()
+
+    def on_start(self, event: Any) -> None:
+        if not self.said:
+            self.said = True
+            print("manikin: compiling kernels; this takes about a minute, after an installation or an upgrade", file=sys.stderr)
+
+    def on_end(self, event: Any) -> None:
+        pass
 
 
 def _forget_old(folder: Path) -> None:
@@ -43,7 +102,7 @@ def _forget_old(folder: Path) -> None:
 
 
 def kernel(function: F) -> F:
-    """Compile a function of arrays and numbers when it is first called, and remember it on disk.
+    """Compile a function of arrays and numbers when it is first called, and keep the result on disk.
 
     Write loops over numbers rather than sums of arrays: they compile to a tenth of the code, which then fits into the
     processor's caches beside Python and MuJoCo.
@@ -59,8 +118,14 @@ def routine(function: F) -> F:
     return numba.njit(cache=True, fastmath=_FAST)(function)
 
 
+event.register("numba:compile", _Notice())
 if not os.environ.get("NUMBA_CACHE_DIR"):
-    _folder = _kernel_folder()
-    if not _folder.exists():
-        _forget_old(_folder)
-    numba.config.CACHE_DIR = str(_folder)
+    _folder = kernel_folder(_sources())
+    if _folder is None:
+        print(
+            f"manikin: kernels are compiled again in each run, which takes about a minute: {cache_folder()} is not writable;"
+            " set NUMBA_CACHE_DIR to a folder that is",
+            file=sys.stderr,
+        )
+    else:
+        numba.config.CACHE_DIR = str(_folder)

@@ -8,7 +8,8 @@ ManikinError
 │   └── OutputError     a file that cannot be written
 └── RunError            it started and failed (exit 1)
     ├── Diverged        the simulation left the finite world
-    └── Inverted        flesh was turned inside out
+    ├── Inverted        flesh was turned inside out
+    └── OutOfReach      a hand is too far from what it should grasp
 """
 
 import difflib
@@ -19,8 +20,15 @@ class ManikinError(Exception):
     """Base of all errors raised on purpose by this package."""
 
 
+# a message quotes what a file holds, which may be of any length
+LONGEST_MESSAGE = 1500
+
+
 class InputError(ManikinError):
     """Bad input. The message says where, what was given, what is allowed."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ...")
 
 
 class SceneError(InputError):
@@ -59,12 +67,23 @@ class Inverted(RunError):
         super().__init__(f"'{flesh}' was turned inside out at {time:.3f} s: drag more gently, or make it stiffer")
 
 
+class OutOfReach(RunError):
+    """A hand is too far from a prop to grasp it: `gap` [m] from palm to surface, `most` [m] allowed."""
+
+    def __init__(self, hand: str, prop: str, gap: float, most: float) -> None:
+        self.hand, self.prop, self.gap = hand, prop, gap
+        super().__init__(f"{hand} is {100 * gap:.1f} cm from {prop}; a grasp needs {100 * most:g} cm")
+
+
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     """The tail of an error message: the nearest match, then all that is allowed."""
+    # names may come from a file, as long and as many as they like
+    given, allowed = given[:80], [name[:60] for name in allowed]
     names = list(allowed)
     near = difflib.get_close_matches(given, names, n=1, cutoff=0.6)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    return f"{hint} (allowed: {', '.join(names)})" if names else f"{hint} (none allowed here)"
+    shown = ", ".join(names[:60]) + (", ..." if len(names) > 60 else "")
+    return f"{hint} (allowed: {shown})" if names else f"{hint} (none allowed here)"
 
 
 # kinds of files that people ask for, and ours that serve the same purpose

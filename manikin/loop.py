@@ -1,7 +1,8 @@
-"""Run: the loop, and there is only one. Command line, studio, preview, bench and tests all drive it."""
+"""Run: the only loop. Command line, studio, preview, bench and tests all drive it."""
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -37,7 +38,7 @@ class Script(Protocol):
 
 
 class Puller(Protocol):
-    """A force that follows a script of its own, such as a scripted mouse; None while it does not act."""
+    """A force that follows a script of its own, such as a scripted mouse; None while it does not act. Run.branch copies it."""
 
     def push(self, world: World) -> Push | None: ...
 
@@ -63,7 +64,8 @@ class Unscripted:
 class Run:
     """A world, its controller, tasks and script, advancing together.
 
-    every: physics steps per control update (1 = each step). pullers: scripted forces, in addition to what `advance` is given.
+    every: physics steps per control update (1 = each step). pullers: scripted forces, in addition to those that `advance`
+    is given. warnings: what the controller warned of so far.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Run:
         self.recorder, self.pullers = recorder, pullers
         self._control: Control | None = None
         self._pushed = False
+        self.warnings: list[str] = []
 
     def advance(self, steps: int, inputs: Sequence[Push] = ()) -> None:
         """Run for a number of physics steps, with `inputs` acting in each of them.
@@ -110,6 +113,8 @@ class Run:
             self._push(self._pulled(inputs) if self.pullers else inputs)
             if self._control is None or world.steps % self.every == 0 or events:
                 self._control = self.controller.control(world, self.tasks, dt)
+                if self._control.warnings:
+                    self.warnings += [w for w in self._control.warnings if w not in self.warnings]
             else:
                 self._control = self._control.later()
             world.step(self._control)
@@ -132,11 +137,16 @@ class Run:
                 self.recorder.pushed(body, wrench)
 
     def branch(self) -> "Run":
-        """An independent copy, without recorder, that can run ahead of this one."""
+        """An independent copy, without recorder, that can run ahead: it shares nothing that changes.
+
+        What knows the run, its world or its recorder (a puller, say) knows the copy's in the copy.
+        """
         other = copy.copy(self)
-        other.world = self.world.branch()
-        other.tasks = copy.deepcopy(self.tasks)
-        other.script = copy.deepcopy(self.script)
-        other.controller = copy.deepcopy(self.controller)
-        other.recorder = None
+        other.world, other.recorder = self.world.branch(), None
+        memo = {id(self): other, id(self.world): other.world, id(self.recorder): None}
+        mine = (self.tasks, self.script, self.controller, self.pullers, self.warnings)
+        other.tasks, other.script, other.controller, other.pullers, other.warnings = copy.deepcopy(mine, memo)
+        if self._control is not None:
+            ramp = self._control.ramp
+            other._control = replace(self._control, ctrl=self._control.ctrl.copy(), ramp=None if ramp is None else ramp.copy())
         return other

@@ -22,15 +22,15 @@ MATERIALS: dict[str, Colour] = {
     "icing": (0.91, 0.62, 0.66),
     "white": (0.95, 0.93, 0.89),
 }
-# share of light that a material gives off by itself
+# fraction of light that a material emits
 GLOW: dict[str, float] = {"bulb": 0.75, "shade": 0.3}
-# what cases are made of, and how much of it is seen
+# the material of cases, and its opacity
 GLASS: Colour = (0.62, 0.78, 0.80)
 GLASS_OPACITY = 0.28
 SKY: tuple[Colour, Colour] = ((0.90, 0.88, 0.85), (0.80, 0.775, 0.745))
 HAZE: Colour = (0.86, 0.84, 0.81)
 
-# the same meaning everywhere
+# colours with the same meaning everywhere
 FORCE: Colour = (0.93, 0.49, 0.13)
 GOAL: Colour = (0.20, 0.45, 0.85)
 CONTACT: Colour = (0.95, 0.80, 0.20)

@@ -1,4 +1,4 @@
-"""Replay a recording in plain MuJoCo, step by step, as a stranger would. See docs/recording.md."""
+"""Replay a recording with plain MuJoCo, step by step. See docs/recording.md."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.errors import RecordingError
+from manikin.files import one_line
 from manikin.recording import Recording
+from manikin.untrusted import outside, wrong_model
 
 Array = NDArray[np.float64]
 Watch = Callable[[int, mujoco.MjModel, mujoco.MjData], None]
@@ -16,7 +18,7 @@ Watch = Callable[[int, mujoco.MjModel, mujoco.MjData], None]
 
 @dataclass(frozen=True)
 class Replay:
-    """The largest difference of positions from the recorded frames, where it was [s], and how many steps were replayed."""
+    """The largest difference of positions from the recorded frames, its time [s], and the number of steps replayed."""
 
     difference: float
     time: float
@@ -57,7 +59,7 @@ def replay(recording: Recording, watch: Watch | None = None) -> Replay:
             watch(k + 1, model, data)
         frame = frame_of.get(k + 1)
         if frame is not None:
-            gap = float(np.abs(data.qpos - recording.qpos[frame]).max())
+            gap = float(np.abs(data.qpos - recording.qpos[frame]).max(initial=0.0))
             # written so that NaN counts as different
             if not gap <= worst:
                 worst, when = (gap if np.isfinite(gap) else np.inf), float(data.time)
@@ -65,15 +67,22 @@ def replay(recording: Recording, watch: Watch | None = None) -> Replay:
 
 
 def replay_model(recording: Recording) -> mujoco.MjModel:
-    """The recorded model, when it compiles and the arrays are its own."""
+    """The recorded model, if it compiles and the arrays and the meta fit it."""
+    found = outside(recording.mjcf)
+    if found:
+        raise RecordingError(f"the recording's model is refused: {one_line(found)}; a recording must hold its whole model")
     try:
         model = mujoco.MjModel.from_xml_string(recording.mjcf)
-    except ValueError as error:
-        raise RecordingError(f"the recording's model does not compile: {' '.join(str(error).split())}") from error
+    except (ValueError, mujoco.FatalError) as error:
+        raise RecordingError(f"the recording's model does not compile: {one_line(' '.join(str(error).split()))}") from error
+    if wrong := wrong_model(model):
+        raise RecordingError(f"the recording's model is refused: {wrong}")
     frames, steps = len(recording.time), len(recording.ctrl)
+    size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION)
     shapes = {
-        "initial": (mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION),), "step": (frames,),
-        "qpos": (frames, model.nq), "ctrl": (steps, model.nu), "eq": (len(recording.eq), 15), "xfrc": (len(recording.xfrc), 8),
+        "initial": (size,), "step": (frames,), "key_state": (len(recording.key_step), size), "qpos": (frames, model.nq),
+        "qvel": (frames, model.nv), "contact_force": (frames, model.nbody, 3), "ctrl": (steps, model.nu),
+        "eq": (len(recording.eq), 15), "xfrc": (len(recording.xfrc), 8),
     }  # fmt: skip
     for name, shape in shapes.items():
         found = getattr(recording, name).shape
@@ -84,21 +93,36 @@ def replay_model(recording: Recording) -> mujoco.MjModel:
         if not (np.isin(when, range(steps + 1)).all() and np.isin(which, range(count)).all()):
             raise RecordingError(f"the recording's {name} names steps or parts that do not exist")
     _check_changes(recording, model)
+    _check_characters(recording, model)
+    given = recording.meta.get("timestep", model.opt.timestep)
+    if abs(given - model.opt.timestep) > 1e-9:
+        raise RecordingError(f"the recording's timestep is {given:g} s, that of its model {model.opt.timestep:g} s")
     return model
+
+
+def _check_characters(recording: Recording, model: mujoco.MjModel) -> None:
+    """The bodies of characters are the model's, parents before children."""
+    seen: set[int] = set()
+    for root, names in recording.meta.get("characters", {}).items():
+        bodies = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name) for name in names]
+        if min(bodies, default=0) < 1 or bodies != sorted(set(bodies)) or seen & set(bodies):
+            raise RecordingError(f"the bodies of the recording's character '{one_line(root[:40])}' are not those of its model")
+        seen |= set(bodies)
 
 
 def _check_changes(recording: Recording, model: mujoco.MjModel) -> None:
     """Edits are single numbers of the model's own arrays."""
     changes = recording.meta.get("changes", [])
     if not isinstance(changes, list):
-        raise RecordingError("the recording's changes are no list")
+        raise RecordingError("the recording's changes are not a list")
     for k, edit in enumerate(changes):
         try:
             array, at = getattr(model, str(edit["field"])), edit["index"]
             fits = isinstance(array, np.ndarray) and array[tuple(at) if isinstance(at, list) else int(at)].ndim == 0
             good = fits and np.isfinite(float(edit["value"])) and int(edit["step"]) >= 0
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise RecordingError(f"the recording's change {k} cannot be made ({type(error).__name__}: {error})") from error
+            why = one_line(str(error))[:200]
+            raise RecordingError(f"the recording's change {k} cannot be made ({type(error).__name__}: {why})") from error
         if not good:
             raise RecordingError(f"the recording's change {k} is not a number of the model's arrays")
 

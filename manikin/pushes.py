@@ -16,8 +16,10 @@ Array = NDArray[np.float64]
 
 # the figure takes its stance, is pushed, and is watched from the push on [s]
 SETTLE, PUSH, WATCH = 1.5, 0.2, 4.0
-# upright: the pelvis never sinks below this [m]; a foot that moves further than this has slipped [m]
-LOWEST, SLIP = 0.7, 0.005
+# fallen: the centre of mass gets further than this from where it was, beyond the soles, or the pelvis sinks below this [m]
+FAR, LOWEST = 0.25, 0.3
+# a foot that moves further than this has slipped [m]
+SLIP = 0.005
 # at the end the centre of mass is this near to where it was [m] and slower than this [m/s]
 PLACE, SPEED = 0.05, 0.05
 
@@ -39,7 +41,7 @@ class Stood:
     @property
     def upright(self) -> bool:
         """It did not fall."""
-        return self.lowest >= LOWEST
+        return self.sway <= FAR and self.lowest >= LOWEST
 
     @property
     def slipped(self) -> bool:
@@ -95,7 +97,7 @@ class Watch:
     def outcome(self) -> Stood:
         """How the figure stands now, and what was seen until now."""
         self.look()
-        away = float(np.linalg.norm(self._last - self._start))
+        away = float(np.linalg.norm(self._places()[1] - self._start))
         return Stood(self.lowest, self.slip, self.sway, away, self.speed)
 
 
@@ -119,7 +121,7 @@ def push_standing(
         for k in range(round(WATCH / step) // 10):
             run.advance(10, [push] if k < round(PUSH / step) // 10 else [])
             watch.look()
-            if watch.lowest < LOWEST:
+            if watch.sway > FAR:
                 break
     except Diverged:
         return FELL

@@ -2,25 +2,26 @@
 
 import json
 import math
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
 
 from manikin.errors import RecordingError
-from manikin.files import load_npz, save_npz
+from manikin.files import load_npz, one_line, save_npz
 from manikin.physics.contacts import body_forces
 from manikin.physics.world import Control, World
 from manikin.tasks.task import Task
+from manikin.untrusted import outside, wrong_arrays, wrong_meta, wrong_times
 
 Array = NDArray[np.float64]
 
 # the arrays every recording has
 _ARRAYS = ("initial", "key_step", "key_state", "time", "step", "qpos", "qvel", "contact_force", "ctrl", "xfrc", "eq")
+# whole numbers; all others are float64
+_KINDS = {"step": np.int64, "key_step": np.int64}
 # seconds between two whole states
 KEY_SECONDS = 0.5
 TASK_FIELDS = ("error", "force", "limit", "priority", "active")
@@ -54,9 +55,9 @@ class Recording:
         save_npz(Path(path), arrays)
 
 
-def load_recording(path: Path | str) -> Recording:
-    """Read a recording; anything else is refused."""
-    data = load_npz(Path(path), RecordingError)
+def load_recording(path: Path | str, limit: int | None = None) -> Recording:
+    """Read a recording; anything else is refused in one line. limit: see load_npz."""
+    data = load_npz(Path(path), RecordingError, limit)
     missing = {"mjcf", "meta", *_ARRAYS} - set(data)
     if missing:
         raise RecordingError(f"{path}: not a recording (missing {', '.join(sorted(missing))})")
@@ -67,38 +68,24 @@ def load_recording(path: Path | str) -> Recording:
             tasks.setdefault(task, {})[column] = data[name]
     try:
         meta = json.loads(str(data["meta"]))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordingError(f"{path}: not a recording (meta is not JSON: {error})") from error
-    numbers = all(data[n].dtype.kind in "fi" for n in _ARRAYS)
-    if not isinstance(meta, dict) or not numbers or not len(data["time"].shape) or not len(data["time"]):
-        raise RecordingError(f"{path}: not a recording (its arrays or its meta are not what they should be)")
+    arrays = {n: data[n] for n in _ARRAYS}
+    wrong = (
+        wrong_meta(meta)
+        or wrong_arrays(arrays, tasks, TASK_FIELDS)
+        or wrong_times(arrays["time"], arrays["step"], meta["timestep"])
+    )
+    if wrong:
+        raise RecordingError(f"{path}: not a recording ({one_line(wrong)})")
     found = outside(str(data["mjcf"]))
     if found:
-        raise RecordingError(f"{path}: its model is refused: {found}; a recording holds all of its model itself")
-    return Recording(str(data["mjcf"]), meta, **{n: data[n] for n in _ARRAYS}, tasks=tasks)
-
-
-def outside(mjcf: str) -> str:
-    """What in a model's text would make the compiler read other files or load plugins; "" for nothing.
-
-    Whoever compiles a stranger's model opens every file that it names: meshes, textures, included texts.
-    """
-    # declarations are read differently by different readers, and could hide the rest from this one
-    if re.search(r"<!(?!--)", mjcf):
-        return "it has a document type or other declarations"
-    try:
-        root = ElementTree.fromstring(mjcf)
-    except ElementTree.ParseError as error:
-        return f"it is not XML ({error})"
-    if root.tag != "mujoco":
-        return f"it is a <{root.tag[:40]}>, not a <mujoco>"
-    for element in root.iter():
-        if element.tag.rpartition("}")[2] in ("include", "extension", "plugin"):
-            return f"it has <{element.tag}>"
-        for name, value in element.attrib.items():
-            if name.startswith("file"):
-                return f'<{element.tag[:40]} {name[:40]}="{value[:80]}"> names a file'
-    return ""
+        raise RecordingError(f"{path}: its model is refused: {one_line(found)}; a recording must hold its whole model")
+    # a damaged file may hold any bits, NaNs that signal too
+    with np.errstate(invalid="ignore"):
+        plain: dict[str, Any] = {n: np.ascontiguousarray(a, _KINDS.get(n, np.float64)) for n, a in arrays.items()}
+        numbers = {t: {c: np.ascontiguousarray(a, np.float64) for c, a in columns.items()} for t, columns in tasks.items()}
+    return Recording(str(data["mjcf"]), meta, **plain, tasks=numbers)
 
 
 class Recorder:

@@ -41,7 +41,7 @@ def quat_from_rotvec(v: Array) -> Array:
 
 
 def quat_to_rotvec(q: Array) -> Array:
-    """Logarithm, the short way round, shapes (..., 4) -> (..., 3)."""
+    """Logarithm, by the shorter rotation, shapes (..., 4) -> (..., 3)."""
     q = np.where(q[..., :1] < 0, -q, q)
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
     angle = 2 * np.arctan2(sine, q[..., :1])
@@ -61,7 +61,7 @@ def quat_to_matrix(q: Array) -> Array:
 
 
 def matrix_to_quat(m: Array) -> Array:
-    """One rotation matrix (3, 3) -> (4,), by the largest diagonal term (no loss near half turns)."""
+    """One rotation matrix (3, 3) -> (4,), by the largest diagonal term (accurate near half turns)."""
     trace = float(np.trace(m))
     candidates = np.array([trace, m[0, 0], m[1, 1], m[2, 2]])
     k = int(np.argmax(candidates))

@@ -1,4 +1,4 @@
-"""Critically damped springs with exact integration, and gains as people think of them: [Hz] and half-life [s]."""
+"""Critically damped springs with exact integration; gains are given as frequency [Hz] or half-life [s]."""
 
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ from manikin.compiled import kernel
 Array = NDArray[np.float64]
 
 
-# the most that damping may take away of a speed between two updates of control
+# the largest fraction of a speed that damping may remove between two control updates
 CALM = 0.5
 
 
@@ -18,7 +18,7 @@ CALM = 0.5
 def gains(frequency: float, dt: float = 0.0) -> tuple[float, float]:
     """Stiffness k [1/s^2] and damping 2 sqrt(k) [1/s] of a critically damped law of `frequency` [Hz] (Eq. 11).
 
-    dt [s]: time between two updates. A law that is too quick for them is slowed down: it would shake.
+    dt [s]: time between two updates. A frequency that is too high for them is reduced, or the law would oscillate.
     """
     omega = 2 * np.pi * frequency
     if 2 * omega * dt > CALM:
@@ -27,15 +27,15 @@ def gains(frequency: float, dt: float = 0.0) -> tuple[float, float]:
 
 
 def decay(halflife: float, dt: float) -> float:
-    """Share of a difference that remains after `dt` [s] when half of it goes in `halflife` [s]; 0 for no half-life."""
+    """Fraction of a difference that remains after `dt` [s] if half of it decays in `halflife` [s]; 0 for no half-life."""
     return float(0.5 ** (dt / halflife)) if halflife > 0 else 0.0
 
 
 @kernel
 def spring_to(x: Array, v: Array, goal: Array, halflife: float, dt: float) -> tuple[Array, Array]:
-    """Advance a critically damped spring towards `goal`, exactly, whatever the time step.
+    """Advance a critically damped spring towards `goal`, exactly, for any time step.
 
-    A critically damped step response has covered half of the way when omega t = 1.6783.
+    A critically damped step response is half way at omega t = 1.6783.
     """
     place, speed = x.copy(), v.copy()
     advance(place, speed, goal, halflife, dt)
@@ -44,7 +44,7 @@ def spring_to(x: Array, v: Array, goal: Array, halflife: float, dt: float) -> tu
 
 @kernel
 def advance(place: Array, speed: Array, goal: Array, halflife: float, dt: float) -> None:
-    """As spring_to, in place."""
+    """The same as spring_to, in place."""
     omega = 1.6783469900166605 / halflife if halflife > 0.0 else 0.0
     fade = np.exp(-omega * dt)
     for i in range(place.shape[0]):

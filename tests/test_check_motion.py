@@ -1,7 +1,9 @@
 """`manikin check` and `manikin run --clip` on motion files."""
 
 import json
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +11,14 @@ import pytest
 
 from manikin.characters.human import human
 from manikin.clips.bvh import write_bvh
-from manikin.clips.clip import load_clip
+from manikin.clips.clip import load_clip, save_clip
 from manikin.motion.chain import clip_motion
+from manikin.motion.footprints import standing_trouble
+from manikin.motion.retarget import retarget
+from manikin.spatial import quat_from_axis_angle
+
+sys.path.insert(0, str(Path(__file__).parent / "clips"))
+from test_rate import walker
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -80,16 +88,50 @@ def test_check_of_a_clip_finds_sliding_feet(command: Command, tmp_path: Path) ->
     clip = load_clip("lift_knees")
     qpos = clip.qpos.copy()
     qpos[:, 0] += np.linspace(0, 0.3, len(qpos))
-    from dataclasses import replace
-
-    from manikin.clips.clip import save_clip
-
     save_clip(replace(clip, qpos=qpos), tmp_path / "slide.npz")
     code, out, _ = command("check", "slide.npz", "--json")
     found = json.loads(out.splitlines()[-1])
     assert (code, found["kind"]) == (0, "clip")
     assert len(found["looks_wrong"]) == 2
     assert "foot_l slides" in found["looks_wrong"][0]
+
+
+def test_a_wrong_rate_is_named_by_check_and_before_a_run(command: Command, tmp_path: Path) -> None:
+    write_bvh(walker(60.0, 3.0), tmp_path / "walk.bvh")
+    for words, doubted in (((), False), (("--clip-fps", "120"), True)):
+        code, out, _ = command("check", "walk.bvh", *words)
+        assert code == 0
+        assert ("the rate is rather 60 Hz than 120" in out) == doubted
+    _, _, err = command("run", "lift", "--clip", "walk.bvh", "--clip-fps", "120", "--seconds", "0.01")
+    assert "walk.bvh: " in err
+    assert "the rate is rather 60 Hz than 120" in err
+
+
+def test_a_clip_s_rate_is_looked_at(command: Command, tmp_path: Path) -> None:
+    walk = retarget(walker(30.0, 3.0), human(skin=False)).clip
+    for fps, doubted in ((30.0, False), (60.0, True)):
+        save_clip(replace(walk, fps=fps), tmp_path / "walk.npz")
+        _, out, _ = command("check", "walk.npz")
+        assert ("the rate is rather 30 Hz than 60" in out) == doubted
+
+
+def test_a_first_frame_that_does_not_stand_is_mentioned(command: Command, tmp_path: Path) -> None:
+    body, clip = human(skin=False), load_clip("lift_knees")
+    assert standing_trouble(clip, body) == ""
+    assert standing_trouble(clip, human(1.5, 50, skin=False)) == ""
+    lying, lifted, crouching = clip.qpos.copy(), clip.qpos.copy(), clip.qpos.copy()
+    lying[0, 3:7] = quat_from_axis_angle((0, 1, 0), 1.4)
+    lifted[0, 2] += 0.12
+    crouching[0] = crouching[int(np.argmin(crouching[:, 2]))]
+    for words, qpos in {
+        "the trunk leans 8": lying,
+        "the left foot is 12 cm above": lifted,
+        "does not stand": crouching,
+    }.items():
+        assert words in standing_trouble(replace(clip, qpos=qpos), body)
+        save_clip(replace(clip, qpos=qpos), tmp_path / "odd.npz")
+        _, out, _ = command("check", "odd.npz")
+        assert "the first frame does not stand" in out
 
 
 def test_a_scene_takes_a_motion_file(command: Command, lift_file: Path) -> None:

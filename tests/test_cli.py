@@ -51,12 +51,16 @@ BAD = {
     "run lift --out no/lift.npz": ["no/lift.npz", "'no' does not exist"],
     "run lift --out noise.npz/lift.npz": ["noise.npz/lift.npz", "does not exist"],
     "run lift --out lift.gbl": ["lift.gbl", "'.gbl'", "did you mean '.glb'?"],
+    "run lift --out lift.jsn": ["did you mean '.json'?"],
+    "run lift --out lift.gltf": ["'.gltf'", "did you mean '.glb'?"],
     "run lift --out lift": ["unknown kind of file"],
     "check": ["file"],
     "check missing.npz": ["missing.npz: no such file"],
     "check noise.npz": ["noise.npz", "not a readable .npz"],
     "check noise.toml": ["noise.toml"],
     "check words.txt": ["'.txt'"],
+    "check words.glb": ["unknown kind of file '.glb' (allowed: .toml"],
+    "check words.bhv": ["did you mean '.bvh'?"],
     "bench nonsense": ["nonsense"],
     "lst": ["lst"],
 }  # fmt: skip
@@ -67,7 +71,8 @@ def test_bad_input_is_one_line_and_nothing_is_written(command: Command, tmp_path
     (tmp_path / "noise.toml").write_bytes(np.random.default_rng(1).bytes(999))
     (tmp_path / "noise.npz").write_bytes(np.random.default_rng(2).bytes(999))
     (tmp_path / "words.toml").write_text("once upon a time\n")
-    (tmp_path / "words.txt").write_text("once upon a time\n")
+    for kind in ("txt", "glb", "bhv"):
+        (tmp_path / f"words.{kind}").write_text("once upon a time\n")
     before = {f: f.read_bytes() for f in tmp_path.iterdir()}
     first, *rest = words.split()
     # a good output comes first, and must not be written either
@@ -80,6 +85,38 @@ def test_bad_input_is_one_line_and_nothing_is_written(command: Command, tmp_path
         assert part in err
     assert said == ""
     assert {f: f.read_bytes() for f in tmp_path.iterdir()} == before
+
+
+def test_every_kind_of_file_and_every_name_is_in_the_help(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    from manikin.bench import BENCHMARKS
+    from manikin.export.save import EXTENSIONS
+    from manikin.papers import DOCUMENTS
+
+    # wide enough that no word is broken
+    monkeypatch.setenv("COLUMNS", "400")
+    words = command("run", "--help").out
+    assert [kind for kind in EXTENSIONS if kind not in words] == []
+    assert [name for name in BENCHMARKS if name not in command("bench", "--help").out] == []
+    assert [name for name in DOCUMENTS if name not in command("reproduce", "--help").out] == []
+
+
+@pytest.mark.parametrize("asked", ["osmesa", "nonsense"])
+def test_a_renderer_that_is_missing_is_named(tmp_path: Path, asked: str) -> None:
+    # a library folder that is empty, as on a machine without OSMesa
+    program = "import ctypes, sys\nctypes.CDLL = lambda name, *_: (_ for _ in ()).throw(OSError(name))\n"
+    program += "from manikin.renderer import choose_renderer, trouble\n"
+    program += "import manikin, ctypes, importlib\nimportlib.reload(ctypes)\nfrom manikin.cli import main\nmain()\n"
+    environment = os.environ | {"MUJOCO_GL": asked, "PYTHONPATH": str(Path(mk.__file__).parents[1])}
+    for words in (["check", "lift"], ["run", "lift", "--out", "a.png"]):
+        started = [sys.executable, "-c", program, *words]
+        result = subprocess.run(started, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        if words[0] == "check":
+            assert (result.returncode, result.stderr) == (0, "")
+        else:
+            assert result.returncode == 2
+            assert result.stderr.startswith(f"manikin: no picture can be drawn here: MUJOCO_GL={asked} ")
+            assert result.stderr.count("\n") == 1
+            assert ("libosmesa6" in result.stderr) == (asked == "osmesa")
 
 
 def test_without_a_command_it_helps(command: Command) -> None:

@@ -37,3 +37,12 @@ def test_divergence_knows_its_facts() -> None:
 )
 def test_the_nearest_match_is_named(given: str, allowed: list[str], tail: str) -> None:
     assert did_you_mean(given, allowed) == tail
+
+
+def test_messages_and_tails_stay_short() -> None:
+    """Files may hold names of any length, and as many as they like."""
+    assert len(str(InputError("x" * 300_000))) < 2000
+    tail = did_you_mean("a" * 300_000, [f"{k}" * 5000 for k in range(1000)])
+    assert len(tail) < 5000
+    assert tail.endswith(", ...)")
+    assert did_you_mean("lfit", ["lift", "stand"]) == "; did you mean 'lift'? (allowed: lift, stand)"

@@ -19,11 +19,11 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def perform(program: Path, folder: Path) -> str:
-    """Run a program in an empty folder, as a reader would."""
+    """Run a program in an empty folder, as a reader would. It may have to compile kernels first, on a busy machine."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(
-        [sys.executable, str(program), str(folder)], cwd=folder, env=env, capture_output=True, text=True, timeout=300
+        [sys.executable, str(program), str(folder)], cwd=folder, env=env, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -15,7 +15,7 @@ ROOT = Path(manikin.__file__).parent
 # each line may import from itself (a package) and from the lines above; names on one line never from each other
 LAYERS = (
     ("errors", "interrupts", "machine", "renderer", "palette"),
-    ("files",),
+    ("files", "untrusted"),
     ("compiled",),
     ("spatial", "springs"),
     ("linear",),
@@ -31,7 +31,7 @@ LAYERS = (
     ("library",),
     ("export",),
     ("api",),
-    ("checks", "drags", "pushes", "studio"),
+    ("checks", "drags", "pushes", "studio", "untuned"),
     ("bench_direct",),
     ("bench",),
     ("papers",),

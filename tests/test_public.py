@@ -27,7 +27,7 @@ def test_every_name_resolves_and_is_described(name: str) -> None:
     # the studio is a package as well, and can be called as one
     assert value.__name__.rpartition(".")[2] == name
     assert callable(value)
-    # dataclasses and named tuples write a doc of their own when nobody else does
+    # dataclasses and named tuples generate a docstring if none is written
     assert value.__doc__
     assert not value.__doc__.startswith(f"{name}(")
 

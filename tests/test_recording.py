@@ -1,4 +1,4 @@
-"""The recording: its contract, and a replay written here from the contract alone, with plain MuJoCo."""
+"""The recording: its contract, a replay written from the contract alone with plain MuJoCo, and what is refused."""
 
 import json
 import re
@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fuzzing
 import mujoco
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from manikin.errors import RecordingError
 from manikin.playback import replay_model
 from manikin.recording import TASK_FIELDS
 from manikin.scenes.scripts import Steps
+from manikin.studio.takes import TakeFolder
+from manikin.untrusted import outside
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 MakeScene = Callable[..., mk.Scene]
@@ -134,39 +137,200 @@ def test_the_file_holds_the_recording(lift: mk.Take, tmp_path: Path) -> None:
     assert (back.qpos == lift.recording.qpos).all()
 
 
-OTHER = '<?xml version="1.0"?><!-- x --><mujoco><asset>{}</asset><worldbody/></mujoco>'
+# forms in which a model may name files or code: what is put into it, and what the refusal quotes
+OTHER = '<?xml version="1.0"?><!-- x --><mujoco>{}<worldbody/></mujoco>'
+ASSET = OTHER.format("<asset>{}</asset>")
+FOREIGN = [
+    (ASSET.format('<mesh name="m" file="/etc/hosts.obj"/>'), '<mesh file="/etc/hosts.obj"> names a file'),
+    (ASSET.format('<mesh name="m" FILE="a.obj"/>'), "<mesh FILE"),
+    (ASSET.format('<Mesh name="m" File="a.obj"/>'), "<Mesh File"),
+    (ASSET.format('<mesh name="m" fi&#108;e="a.obj"/>'), "not XML"),
+    (ASSET.format('<mesh name="m" file=""/>'), "<mesh file"),
+    (ASSET.format('<mesh\n\tname="m"\n\tfile\n=\n"a.obj"/>'), "<mesh file"),
+    (ASSET.format("<mesh name='m' file='a.obj'/>"), "<mesh file"),
+    (ASSET.format('<texture name="t" type="cube" fileright="a.png"/>'), "<texture fileright"),
+    (ASSET.format('<texture name="t" type="2d" file="a.png" content_type="image/png"/>'), "<texture file"),
+    (ASSET.format('<hfield name="h" file="a.png" size="1 1 1 1"/>'), "<hfield file"),
+    (ASSET.format('<model name="m" file="a.xml"/>'), "<model file"),
+    (ASSET.format('<model name="m" file="a.xml" content_type="text/xml"/>'), "<model file"),
+    (ASSET.format('<skin name="s" file="a.skn"/>'), "<skin file"),
+    (OTHER.format('<deformable><skin name="s" file="a.skn"/></deformable>'), "<skin file"),
+    (OTHER.format('<default><default class="a"><mesh file="a.obj"/></default></default>'), "<mesh file"),
+    (OTHER.format('<compiler meshdir="/etc"/>'), "<compiler meshdir"),
+    (OTHER.format('<compiler texturedir="/etc"/>'), "<compiler texturedir"),
+    (OTHER.format('<compiler assetdir="/etc" strippath="false"/>'), "<compiler assetdir"),
+    (OTHER.format('<include file="a.xml"/>'), "<include>"),
+    (OTHER.format('<INCLUDE file="a.xml"/>'), "<INCLUDE>"),
+    (OTHER.format("<include/>"), "<include>"),
+    (OTHER.format('<include file="a.xml"><body/></include>'), "<include>"),
+    (OTHER.format('<x:include xmlns:x="y" file="a.xml"/>'), "include>"),
+    (OTHER.format('<extension><plugin plugin="x.y"/></extension>'), "<extension>"),
+    (OTHER.format('<actuator><plugin joint="j" plugin="x.y"/></actuator>'), "<plugin>"),
+    (OTHER.format('<worldbody><geom><plugin instance="x"/></geom></worldbody>'), "<plugin>"),
+    (OTHER.format('<worldbody><attach model="m" prefix="p"/></worldbody>'), "<attach>"),
+    (OTHER.format('<worldbody><replicate count="2"><body><flexcomp name="f"'
+                  ' file="a.obj"/></body></replicate></worldbody>'), "<flexcomp file"),
+    (OTHER.format('<worldbody><flexcomp name="f" dim="3" file="a.msh"/></worldbody>'), "<flexcomp file"),
+    (OTHER.format('<worldbody><composite type="cable" file="a"/></worldbody>'), "<composite file"),
+    ('<robot name="r"><link name="l"><visual><mesh filename="a.obj"/></visual></link></robot>', "<robot>"),
+    # one reader ends the declaration at the first >, another at the last
+    ("<!DOCTYPE a [<!ENTITY x '><mujoco><include file=\"a\"/></mujoco>'>]><mujoco/>", "declarations"),
+    ('<!DOCTYPE mujoco [<!ENTITY x SYSTEM "file:///etc/passwd">]><mujoco>&x;</mujoco>', "declarations"),
+    ('<!DOCTYPE mujoco SYSTEM "http://a.b/c.dtd"><mujoco/>', "declarations"),
+    ('<?xml version="1.0"?>\n<!doctype x><mujoco/>', "declarations"),
+    (OTHER.format("<![CDATA[<include file='a'/>]]>"), "declarations"),
+    (OTHER.format("&x;"), "not XML"),
+    (OTHER.format("<!-- -- --><include/>"), "not XML"),
+    ('<mujoco/><include file="a.xml"/>', "not XML"),
+    ('<mujoco/>\0<include file="a.xml"/>', "not XML"),
+    ('<mujoco xmlns="x"><include file="a.xml"/></mujoco>', "not a <mujoco>"),
+    ("<MuJoCo/>", "not a <mujoco>"),
+    ("<mujoco", "not XML"),
+    ("", "not XML"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("mjcf", "says"),
-    [
-        (OTHER.format('<mesh name="m" file="/etc/hosts.obj"/>'), "<mesh file=\"/etc/hosts.obj\"> names a file"),
-        (OTHER.format('<texture name="t" type="cube" fileright="a.png"/>'), "<texture fileright"),
-        (OTHER.format('<hfield name="h" file="a.png" size="1 1 1 1"/>'), "<hfield file"),
-        (OTHER.format('<model name="m" file="a.xml"/>'), "<model file"),
-        (OTHER.format('<skin name="s" file="a.skn"/>'), "<skin file"),
-        (OTHER.format("").replace("<worldbody/>", '<include file="a.xml"/>'), "<include>"),
-        (OTHER.format("").replace("<worldbody/>", '<extension><plugin plugin="x.y"/></extension>'), "<extension>"),
-        ('<robot name="r"><link name="l"><visual><mesh filename="a.obj"/></visual></link></robot>', "<robot>"),
-        # one reader ends the declaration at the first >, another at the last
-        ("<!DOCTYPE a [<!ENTITY x '><mujoco><include file=\"a\"/></mujoco>'>]><mujoco/>", "declarations"),
-        ('<mujoco xmlns="x"><include file="a.xml"/></mujoco>', "not a <mujoco>"),
-        ("<mujoco", "not XML"),
-    ],
-)  # fmt: skip
-def test_a_stranger_s_model_reads_no_files(
+@pytest.mark.parametrize(("mjcf", "says"), FOREIGN)
+def test_a_model_from_elsewhere_reads_no_files(
     lift: mk.Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mjcf: str, says: str
 ) -> None:  # fmt: skip
     path = tmp_path / "a.npz"
-    replace(lift.recording, mjcf=mjcf).save(path)
+    recording = replace(lift.recording, mjcf=mjcf)
+    recording.save(path)
     compiled: list[str] = []
     monkeypatch.setattr(mujoco.MjModel, "from_xml_string", lambda text: compiled.append(text))
-    with pytest.raises(RecordingError, match=re.escape(says)) as refused:
-        mk.load_recording(path)
-    assert "\n" not in str(refused.value)
+    for refuse in (mk.load_recording, check_file, TakeFolder(tmp_path / "takes").add):
+        with pytest.raises(RecordingError, match=re.escape(says)) as refused:
+            refuse(path)
+        assert str(refused.value).isprintable()
     with pytest.raises(RecordingError, match=re.escape(says)):
-        check_file(path)
+        mk.replay(recording)
     assert not compiled
+
+
+def test_whatever_names_files_in_this_mujoco_is_refused() -> None:
+    """Its own schema, so that a new version with new words is noticed."""
+    words = set(re.findall(r"[A-Za-z_]+", mujoco.mj_printSchema(False, False)))
+    naming = {w for w in words if re.search("file|dir$|plugin|include", w)} - {"dir", "strippath"}
+    assert {"file", "fileright", "meshdir", "texturedir", "assetdir", "plugin"} <= naming
+    for word in naming:
+        assert outside(f'<mujoco><a {word}="x"/></mujoco>'), word
+
+
+def test_models_without_files_are_taken(file: dict[str, Any]) -> None:
+    assert not outside(str(file["mjcf"]))
+    assert not outside('<?xml version="1.0"?><!-- file="a" --><mujoco><worldbody><light dir="0 0 -1"/></worldbody></mujoco>')
+
+
+# --- what is not a recording
+
+
+def changed(file: dict[str, Any], path: Path, arrays: dict[str, Any] | None = None, **meta: Any) -> Path:
+    """The lift with other arrays, or other keys of its meta (... leaves one out)."""
+    table = {k: v for k, v in (json.loads(str(file["meta"])) | meta).items() if v is not ...}
+    np.savez(path, **(file | {"meta": np.array(json.dumps(table))} | (arrays or {})))
+    return path
+
+
+TABLE = 'name = "x"\n[character]\nmodel = "human"\n'
+WRONG_META = {
+    "fps": [0, -1, float("nan"), float("inf"), "60", None, True, 1e9, ..., 10**400],
+    "timestep": [0, -0.002, float("nan"), "x", ..., 0.004],
+    "seed": [1.5, "x", None, ...],
+    "name": [3, None, ..., "a\ud800"],
+    "scene": [3, "x = ", "a = " + "[" * 3000, "a = " + "9" * 5000, TABLE + "[facts]\na = 3", "facts = 1\n" + TABLE,
+              TABLE + '[facts.a]\ntask = "none"', TABLE + '[facts.a]\nsince = "a"',
+              TABLE + '[facts.a]\ntask = "hands"\ntake = "mean"',
+              TABLE + '[camera]\nazimuth = "north"', ...],
+    "characters": [[], {"a": "pelvis"}, {"a": ["nobody"]}, {"a": []}, {"a": ["thorax", "pelvis"]}, {"a": ["pelvis"] * 2},
+                   {"a": ["pelvis"], "b": ["pelvis"]}, {"a": [["pelvis"]]}],
+    "props": ["box", [1], {"a": 1}],
+    "events": [3, [3], [{"name": "a"}], [{"name": "a", "time": "x", "step": 0}], ...],
+    "inputs": [3, [{"step": "x", "kind": "a"}]],
+    "changes": [3, [{"step": 0}]],
+    "ok": ["yes", 1],
+    "reason": [3],
+    "facts": [3, []],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "value"), [(k, v) for k, values in WRONG_META.items() for v in values])
+def test_meta_that_could_not_be_saved_again_is_refused(file: dict[str, Any], tmp_path: Path, key: str, value: object) -> None:
+    path = changed(file, tmp_path / "a.npz", **{key: value})
+    with pytest.raises(RecordingError) as refused:
+        check_file(path)
+    assert str(refused.value).isprintable()
+    assert str(refused.value).startswith(f"{path}: ")
+
+
+WRONG_ARRAYS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "text": lambda f: {"qpos": np.full(f["qpos"].shape, "x")},
+    "complex": lambda f: {"qvel": f["qvel"].astype(complex)},
+    "truth": lambda f: {"ctrl": f["ctrl"].astype(bool)},
+    "not finite": lambda f: {"qpos": np.where(f["qpos"] > 0, np.nan, f["qpos"])},
+    "huge": lambda f: {"qpos": f["qpos"] * 1e200},
+    "no frames": lambda f: {n: f[n][:0] for n in ("time", "step", "qpos", "qvel", "contact_force")},
+    "frames missing": lambda f: {"qvel": f["qvel"][:-1]},
+    "a column less": lambda f: {"qvel": f["qvel"][:, 1:]},
+    "other bodies": lambda f: {"contact_force": f["contact_force"][:, 1:]},
+    "flat": lambda f: {"qpos": f["qpos"].ravel()},
+    "steps of a fraction": lambda f: {"step": f["step"] + 0.5},
+    "steps backwards": lambda f: {"step": f["step"][::-1].copy()},
+    "steps beyond the end": lambda f: {"step": f["step"] + 100},
+    "times of other steps": lambda f: {"time": f["time"] + 1.0},
+    "times far away": lambda f: {"time": f["time"] * 1e9},
+    "times that stand still": lambda f: {"time": f["time"][0] * np.ones(len(f["time"]))},
+    "key states": lambda f: {"key_state": f["key_state"][:, 1:]},
+    "key steps": lambda f: {"key_step": f["key_step"][1:]},
+    "a task's column": lambda f: {"task/hands/error": f["task/hands/error"][1:]},
+    "a task's text": lambda f: {"task/hands/force": f["task/hands/force"].astype(str)},
+    "a task of one column": lambda f: {"task/other/error": f["task/hands/error"]},
+    "a task without a column": lambda f: {"task/other": f["task/hands/error"]},
+    "a model of text": lambda f: {"mjcf": np.array(b"<mujoco/>")},
+    "another model": lambda f: {"mjcf": np.array("<mujoco/>")},
+    "steps without end": lambda f: {"ctrl": np.zeros((10**9, 0))},
+}
+
+
+@pytest.mark.parametrize("case", WRONG_ARRAYS)
+def test_arrays_that_do_not_fit_are_refused(file: dict[str, Any], tmp_path: Path, case: str) -> None:
+    path = changed(file, tmp_path / "a.npz", WRONG_ARRAYS[case](file))
+    with pytest.raises(RecordingError) as refused:
+        check_file(path)
+    assert str(refused.value).isprintable()
+
+
+def test_numbers_of_other_kinds_are_taken(file: dict[str, Any], tmp_path: Path) -> None:
+    """Other programs write big-endian or shorter integers; positions are compared as they are."""
+    path = changed(file, tmp_path / "a.npz", {"step": file["step"].astype(np.int16), "qpos": file["qpos"].astype(">f8")})
+    assert check_file(path)["ok"]
+    assert mk.load_recording(path).step.dtype == np.int64
+    assert mk.load_recording(path).qpos.dtype == np.dtype(float)
+
+
+def test_what_passes_the_check_is_saved_in_every_format(tmp_path: Path) -> None:
+    """Names of bodies and characters may hold blanks, signs and slashes."""
+    arrays = fuzzing.recording()
+    mjcf = str(arrays["mjcf"]).replace('"arm"', '"my arm é/ö"').replace("pelvis", "root:\tx")
+    meta = json.loads(str(arrays["meta"])) | {"name": "a/b\n\x1b é", "characters": {"a\x01/b": ["root:\tx", "my arm é/ö"]}}
+    arrays |= {"mjcf": np.array(mjcf), "meta": np.array(json.dumps(meta))}
+    np.savez(tmp_path / "a.npz", **arrays)
+    assert check_file(tmp_path / "a.npz")["ok"]
+    loaded = mk.load_recording(tmp_path / "a.npz")
+    for kind in ("npz", "json", "csv", "glb", "bvh", "usda"):
+        mk.save(loaded, tmp_path / f"b.{kind}")
+        assert (tmp_path / f"b.{kind}").stat().st_size > 0
+    assert check_file(tmp_path / "b.npz")["ok"]
+
+
+@pytest.mark.draws
+def test_a_model_with_little_room_for_pictures_is_drawn(tmp_path: Path) -> None:
+    arrays = fuzzing.recording()
+    small = str(arrays["mjcf"]).replace("<mujoco>", '<mujoco><visual><global offwidth="60" offheight="40"/></visual>')
+    np.savez(tmp_path / "a.npz", **(arrays | {"mjcf": np.array(small)}))
+    assert check_file(tmp_path / "a.npz")["ok"]
+    mk.save(mk.load_recording(tmp_path / "a.npz"), tmp_path / "a.png")
+    assert (tmp_path / "a.png").stat().st_size > 1000
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Debian packages: what draws pictures without a display, and with "test" a browser for the tests of the studio's page.
-# Installed where that is allowed, named otherwise.
+# Debian packages for drawing pictures without a display, and with "test" a browser for the tests of the studio's page.
+# Installed if we are root or may use sudo without a password; otherwise their names are printed.
 missing=""
 for library in libEGL.so.1:libegl1 libGL.so.1:libgl1-mesa-dri; do
     ldconfig -p 2>/dev/null | grep -q "${library%%:*}" || missing="$missing ${library##*:}"
@@ -10,7 +10,7 @@ done
 [ -z "$missing" ] || missing="$missing libegl-mesa0"
 [ "$1" != test ] || command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
 [ -z "$missing" ] && exit 0
-without="without them pictures cannot be drawn and the tests that need them are skipped"
+without="without them no pictures can be drawn, and the tests that need them are skipped"
 command -v apt-get >/dev/null 2>&1 || { echo "Missing:$missing ($without)"; exit 0; }
 if [ "$(id -u)" = 0 ]; then run=""; elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then run="sudo"; else
     echo "Missing: sudo apt-get install$missing ($without)"

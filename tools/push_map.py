@@ -1,4 +1,4 @@
-"""Which pushes a figure on its own feet stands through: the picture and the table of docs/feet.md.
+"""Which pushes a figure on its own feet withstands: the picture and the table of docs/feet.md.
 
 Run: python tools/push_map.py [rate of control in Hz]      (some minutes of computing; the picture is of 500 Hz)
 """
@@ -11,14 +11,12 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from manikin.palette import CONTACT, FORCE, GOAL, MATERIALS, SKY, Colour
-from manikin.pushes import Stood, push_standing
+from manikin.pushes import SLIP, Stood, push_standing
 from manikin.scenes.scene import load_scene
 
 IMAGE = Path(__file__).parents[1] / "docs" / "images" / "push_map.png"
 FORCES = tuple(range(50, 201, 25))
 DIRECTIONS = 16
-# feet that slipped more than this are marked [m]
-SLIPPED = 0.005
 INK = (60, 52, 46)
 SIZE, FOOT, SCALE = 620, 60, 3
 
@@ -71,14 +69,14 @@ def draw(table: dict[int, list[Stood]]) -> Image.Image:
     for force, row in table.items():
         for k, outcome in enumerate(row):
             at = place(force, 2 * math.pi * k / DIRECTIONS)
-            if outcome.stands:
-                pen.disc(at, 7.5, GOAL if outcome.slip <= SLIPPED else CONTACT, full=True)
+            if outcome.upright:
+                pen.disc(at, 7.5, GOAL if outcome.stands else CONTACT, full=True)
             else:
                 pen.disc(at, 6.5, FORCE)
     pen.words(np.array([SIZE / 2, 14]), "forward", 12)
     legend = (
         (GOAL, True, "stands"),
-        (CONTACT, True, f"stands, a foot slipped over {1e3 * SLIPPED:.0f} mm"),
+        (CONTACT, True, f"upright, a foot slipped over {1e3 * SLIP:.0f} mm"),
         (FORCE, False, "falls"),
     )
     for x, (colour, full, text) in zip((70, 190, 470), legend):
@@ -88,21 +86,22 @@ def draw(table: dict[int, list[Stood]]) -> Image.Image:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(description="Which pushes a figure on its own feet stands through (some minutes).")
+    words = argparse.ArgumentParser(description="Which pushes a figure on its own feet withstands (some minutes).")
     words.add_argument("rate", nargs="?", type=float, default=500.0, help="rate of control [Hz] (500: with the picture)")
     rate = words.parse_args().rate
     scene = load_scene("stand", {"control.rate": rate})
     table: dict[int, list[Stood]] = {}
-    print("| push [N] | stands | falls towards [degrees] | feet slip at most [mm] | pelvis sways at most [cm] |")
-    print("|---|---|---|---|---|")
+    print("| push [N] | stands | upright | falls towards [degrees] | feet slip at most [mm] | weight sways at most [cm] |")
+    print("|---|---|---|---|---|---|")
     for force in FORCES:
         row = [push_standing(force, 2 * math.pi * k / DIRECTIONS, scene) for k in range(DIRECTIONS)]
         table[force] = row
-        standing = [o for o in row if o.stands]
-        fell = ", ".join(f"{360 * k / DIRECTIONS:g}" for k, o in enumerate(row) if not o.stands) or "-"
-        slip = f"{1e3 * max(o.slip for o in standing):.1f}" if standing else "-"
-        sway = f"{1e2 * max(o.sway for o in standing):.1f}" if standing else "-"
-        print(f"| {force} | {len(standing)} of {DIRECTIONS} | {fell} | {slip} | {sway} |", flush=True)
+        upright = [o for o in row if o.upright]
+        fell = ", ".join(f"{360 * k / DIRECTIONS:g}" for k, o in enumerate(row) if not o.upright) or "-"
+        slip = f"{1e3 * max(o.slip for o in upright):.1f}" if upright else "-"
+        sway = f"{1e2 * max(o.sway for o in upright):.1f}" if upright else "-"
+        stands = sum(o.stands for o in row)
+        print(f"| {force} | {stands} of {DIRECTIONS} | {len(upright)} | {fell} | {slip} | {sway} |", flush=True)
     if rate == 500.0:
         draw(table).quantize(128, dither=Image.Dither.FLOYDSTEINBERG).save(IMAGE, optimize=True)
         print(f"{IMAGE.name}  {IMAGE.stat().st_size / 1000:.0f} kB")

@@ -39,7 +39,7 @@ _TABLE: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "foot": ((1.29, 40.14, 29.9, 27.9, 13.9, 228.3), (1.37, 44.15, 25.7, 24.5, 12.4, 258.1)),
 }
 _STATURE = (1735.0, 1741.0)
-# de Leva has neither shoulder girdle nor toes: they take these shares of the upper trunk (each side) and of the foot
+# de Leva has neither shoulder girdle nor toes: they get these fractions of the upper trunk (each side) and of the foot
 _GIRDLE_SHARE = 0.06
 _TOES_SHARE = 0.20
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Sex = Literal["neutral", "female", "male"]
 
-# stature range a human may be built for [m], and its mass [kg]
+# allowed stature [m] and mass [kg] of a human
 HEIGHT_RANGE = (1.2, 2.2)
 MASS_RANGE = (25.0, 200.0)
 
@@ -34,7 +34,7 @@ class Hinge:
 
 @dataclass(frozen=True)
 class Segment:
-    """One body: its name, parent, the joint it turns about (world axes, standing, metres) and its hinges."""
+    """One body: its name, parent, the centre of its joint (world axes, standing, metres) and its hinges."""
 
     name: str
     parent: str | None
@@ -47,7 +47,7 @@ def _neg(axis: tuple[float, float, float]) -> tuple[float, float, float]:
 
 
 # name: parent, joint centre in statures (left side), hinges in order from the parent.
-# The order flexion, abduction, rotation keeps the singular pose of hip and shoulder at 90 degrees of abduction.
+# The order flexion, abduction, rotation puts the singular pose of hip and shoulder at 90 degrees of abduction.
 _TRUNK: dict[str, tuple[str | None, tuple[float, float, float], tuple[Hinge, ...]]] = {
     "pelvis": (None, (0.0, 0.0, 0.530), ()),
     "lumbar": (

@@ -1,4 +1,4 @@
-"""What every character is to the rest of the house: MJCF parts and the names that scenes and tasks may use."""
+"""What the rest of the package needs of a character: MJCF parts and the names that scenes and tasks may use."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from manikin.characters.flesh import Flesh
 
-# collision bits: who touches whom
+# collision bits: what collides with what
 GROUND, PROPS, CHARACTERS, HANDS = 1, 2, 4, 8
-# what comes this near [m] to a character other than the human is noticed
+# contacts with characters other than the human are detected from this distance [m] on
 NEAR = 0.002
-# The longest time step [s] that soft characters stand. Flesh is integrated explicitly: its forces are those of the pose as it
-# is, and turn nothing in the air. So the step must follow its quickest vibration (vibration.py).
+# The largest stable time step [s] of soft characters. Flesh is integrated explicitly: its forces are those of the present
+# pose, which conserves momentum in flight. So the step must resolve its fastest vibration (vibration.py).
 TIMESTEP = 0.0008
 
 
 @dataclass(frozen=True)
 class Character:
-    """A character ready to be put into a model. `prefix` stands before each of its names ("" when it is alone)."""
+    """A character ready to be put into a model. `prefix` begins each of its names ("" when it is alone)."""
 
     prefix: str
     body: ET.Element
@@ -30,10 +30,10 @@ class Character:
     bodies: tuple[str, ...]  # its bones; the free nodes of its flesh are not among them
     joints: tuple[str, ...]  # actuated joints, in DOF order
     hands: tuple[str, ...]  # sites that can hold a prop; each sits on the body of the same name
-    feet: tuple[str, ...]  # bodies that stand on the ground
-    contacts: tuple[ET.Element, ...]  # pairs of geoms that touch in their own way
+    feet: tuple[str, ...]  # bodies that carry it on the ground
+    contacts: tuple[ET.Element, ...]  # pairs of geoms with contact parameters of their own
     soles: tuple[tuple[str, tuple[float, float, float]], ...]  # (body, point in its frame [m]) where the feet may press
-    height: float  # stature [m]; lengths in scenes that "scale" are meant for 1.75 m
+    height: float  # stature [m]; lengths in scenes marked "scale" are given for 1.75 m
 
     # --- characters other than the human
     model: str = "human"

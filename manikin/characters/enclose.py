@@ -1,6 +1,6 @@
-"""A coarse mesh made to hold a fine surface: outer nodes move out until every vertex lies inside a tetrahedron.
+"""A coarse mesh that encloses a fine surface: outer nodes move out until every vertex lies inside a tetrahedron.
 
-Then none of a vertex's four barycentric weights is negative, as file formats for skins ask.
+Then none of a vertex's four barycentric weights is negative, as file formats for skins require.
 """
 
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ from manikin.errors import InputError
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# how far outside a vertex may lie, as a barycentric weight: one on a face has a weight of zero, give or take
+# how far outside a vertex may lie, as a barycentric weight: one on a face has a weight of about zero
 INSIDE = -1e-12
 
 
 def enclosing(tets: Tets, surface: Mesh) -> Tets:
-    """Outer faces pushed out until no vertex of the surface is outside, then drawn in as far as that allows."""
+    """Outer faces pushed out until no vertex of the surface is outside, then pulled in as far as that allows."""
     shell = Shell(tets, surface)
     nodes = shell.pushed(shell.even(tets.nodes))
     for _ in range(8):
         try:
             tighter = shell.pushed(shell.drawn_in(nodes), rounds=40)
         except InputError:
-            # drawn in too far somewhere: the last good one stays
+            # pulled in too far somewhere: keep the last good one
             break
         if Tets(tighter, tets.elements).shape_quality().min() < 0.12:
             break
@@ -42,14 +42,14 @@ _MIRROR = np.array([1.0, -1.0, 1.0])
 
 @dataclass(frozen=True)
 class Shell:
-    """The outer faces of a mesh and the surface that they shall hold."""
+    """The outer faces of a mesh and the surface that they enclose."""
 
     tets: Tets
     surface: Mesh
 
     @cached_property
     def partner(self) -> Ints | None:
-        """The node on the other side of the plane y = 0 of each node; None when the mesh is not its own mirror image."""
+        """The node on the other side of the plane y = 0 of each node; None if the mesh is not its own mirror image."""
         distance, partner = cKDTree(self.tets.nodes).query(self.tets.nodes * _MIRROR)
         return np.asarray(partner, np.int64) if np.max(distance) < 1e-6 else None
 
@@ -76,7 +76,7 @@ class Shell:
         raise InputError(f"the lattice is too coarse for the surface (a vertex stays {-worst:.3f} outside): take a finer one")
 
     def drawn_in(self, nodes: Array) -> Array:
-        """Nodes whose faces all have room to the surface move in by half of it."""
+        """Nodes whose faces all have clearance to the surface move in by half of it."""
         faces = self.tets.boundary()
         face, _, height = self._under(self.surface.vertices, nodes, faces)
         room = np.full(len(faces), np.inf)
@@ -89,7 +89,7 @@ class Shell:
         return self.even(nodes - 0.5 * slack[:, None] * _out(nodes, faces))
 
     def _under(self, points: Array, nodes: Array, faces: Ints) -> tuple[Ints, Array, Array]:
-        """The outer face nearest to each point, the point's weights in it, and its height over it [m]."""
+        """The outer face nearest to each point, the point's weights in it, and its height above it [m]."""
         corners = nodes[faces]
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         normal /= np.linalg.norm(normal, axis=1, keepdims=True)
@@ -98,7 +98,7 @@ class Shell:
 
 
 def rounder(nodes: Array, elements: Ints, faces: Ints, wanted: float = 0.12, rounds: int = 3) -> Array:
-    """Flat tetrahedra made rounder: each of their nodes moves off the face across, those of the outer faces never inwards."""
+    """Flat tetrahedra made rounder: each of their nodes moves away from the opposite face, outer ones never inwards."""
     across = np.array([[1, 3, 2], [0, 2, 3], [0, 3, 1], [0, 1, 2]])
     for _ in range(rounds):
         quality = Tets(nodes, elements).shape_quality()
@@ -110,7 +110,7 @@ def rounder(nodes: Array, elements: Ints, faces: Ints, wanted: float = 0.12, rou
         edge = np.linalg.norm(corners - corners.mean(axis=1, keepdims=True), axis=2).mean(axis=1)
         for k in range(4):
             a, b, c = corners[:, across[k]].transpose(1, 0, 2)
-            # towards the side of the face on which the corner belongs
+            # towards the side of the face where the corner belongs
             normal = np.cross(b - a, c - a)
             normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-15)
             np.add.at(move, elements[bad, k], normal * (0.3 * edge * (wanted - quality[bad]))[:, None])
@@ -123,7 +123,7 @@ def rounder(nodes: Array, elements: Ints, faces: Ints, wanted: float = 0.12, rou
 
 
 def _out(nodes: Array, faces: Ints) -> Array:
-    """Outward direction (n, 3) of the nodes on the outer faces; nothing for the others."""
+    """Outward direction (n, 3) of the nodes on the outer faces; zero for the others."""
     corners = nodes[faces]
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     total = np.zeros_like(nodes)

@@ -66,7 +66,7 @@ def shells(height: float, mass: float, sex: str = "neutral") -> tuple[Shell, ...
 
 
 def _check(height: float, mass: float, sex: str) -> None:
-    """Raise for what no human is built from."""
+    """Raise for values that no human can be built from."""
     for what, value, (low, high), unit in (("height", height, HEIGHT_RANGE, "m"), ("mass", mass, MASS_RANGE, "kg")):
         if not low <= value <= high:
             raise InputError(f"figure: {what} {value:g} {unit} is outside {low:g} to {high:g} {unit}")
@@ -86,7 +86,7 @@ def _carve(height: float, mass: float, b: Build) -> tuple[Shell, ...]:
 
 
 def _mirrored(shell: Shell) -> Shell:
-    """The same shell on the right: y negated, and the winding turned so that out stays out."""
+    """The same shell on the right: y negated, and the winding reversed so that outside stays outside."""
     flip = np.array([1, -1, 1], dtype=np.float32)
     vertices, normals = shell.vertices * flip, shell.normals * flip
     faces = np.ascontiguousarray(shell.faces[:, ::-1])
@@ -96,7 +96,7 @@ def _mirrored(shell: Shell) -> Shell:
 
 
 def _cache_file(height: float, mass: float, sex: str) -> Path | None:
-    """Where this build is kept; the name changes with the parameters, our sources and the libraries. None: nowhere."""
+    """Where this build is cached; the name changes with the parameters, our sources and the libraries. None: nowhere."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
     try:
@@ -111,7 +111,7 @@ def _cache_file(height: float, mass: float, sex: str) -> Path | None:
 
 
 def _load(file: Path) -> tuple[Shell, ...] | None:
-    """The shells kept in `file`, or None if there is none or it cannot be read as such."""
+    """The shells cached in `file`, or None if it is missing or cannot be read."""
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
             bodies, materials, counts = data["bodies"], data["materials"], data["counts"]
@@ -121,7 +121,7 @@ def _load(file: Path) -> tuple[Shell, ...] | None:
         whole = shapes == ((ends[-1, 0], 3), (ends[-1, 1], 3), (ends[-1, 0], 3), (len(bodies), 2), bodies.shape)
         if not whole or (vertices.dtype, faces.dtype, normals.dtype) != (np.float32, np.int32, np.float32):
             return None
-        # copies, so that each shell owns its arrays as a fresh one does
+        # copies, so that each shell owns its arrays, as a newly built one does
         points = [a.copy() for a in np.split(vertices, ends[:-1, 0])]
         triangles = [a.copy() for a in np.split(faces, ends[:-1, 1])]
         directions = [a.copy() for a in np.split(normals, ends[:-1, 0])]
@@ -131,7 +131,7 @@ def _load(file: Path) -> tuple[Shell, ...] | None:
 
 
 def _store(file: Path, half: tuple[Shell, ...]) -> None:
-    """Keep the shells in `file`, whole or not at all; a folder that cannot be written is no error."""
+    """Cache the shells in `file`, whole or not at all; a folder that cannot be written is no error."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=file.parent, suffix=".npz")

@@ -1,4 +1,4 @@
-"""The lay figure's parts as signed distances: what each body is carved from, for the middle and the left side.
+"""The lay figure's parts as signed distances: the solids of each body, for the middle and the left side.
 
 All lengths are in statures, in world axes standing (x forward, y left, z up): one set of numbers serves every height.
 Each limb ends in a tilted, rounded plane near its joint, and a ball of darker wood about the joint centre pokes through
@@ -16,7 +16,7 @@ from manikin.characters.sdf import Shape, ball, cone, ellipsoid, half_space, rou
 
 Array = NDArray[np.float64]
 
-# Thinner and thicker than this the forms stop reading as a person: limbs as sticks, or a trunk that hides the arms.
+# Outside this range the forms no longer look like a person: limbs like sticks, or a trunk that hides the arms.
 GIRTH_RANGE = (0.62, 1.9)
 
 # Sizes of the joint balls for a girth of one [statures].
@@ -29,7 +29,7 @@ HAND = 0.104
 
 @dataclass(frozen=True)
 class Part:
-    """One solid before meshing: the body it rides on, what it is made of, and how many vertices it deserves."""
+    """One solid before meshing: the body it moves with, its material, and how many vertices it gets."""
 
     body: str
     material: str
@@ -75,7 +75,7 @@ def build(height: float, mass: float, sex: str) -> Build:
         chest=g**1.15,
         chest_width=chest_width,
         bust=bust,
-        # A belly grows forwards more than sideways, where it would swallow the forearms. A thin one follows the ribs.
+        # A belly grows more forwards than sideways, where it would hide the forearms. A thin one follows the ribs.
         waist_depth=(g**1.8 if g > 1 else g**1.15) * waist,
         waist_width=(g**1.5 if g > 1 else g**1.15) * waist,
         pelvis=g**1.15,
@@ -104,7 +104,7 @@ def _unit(v: Array) -> Array:
 
 
 def pelvis(b: Build) -> list[Part]:
-    """A brief between the two hip balls, flat-topped under the belly."""
+    """The pelvis: briefs between the two hip balls, with a flat top under the belly."""
     hip, t, w = b.joints["thigh_l"], b.pelvis, b.pelvis * b.pelvis_width
     out = hip[1] - 0.050
     shape = ellipsoid((-0.006, 0, 0.545), (0.060 * t, 0.080 * w, 0.046))
@@ -115,17 +115,17 @@ def pelvis(b: Build) -> list[Part]:
         shape = shape.join(buttock, 0.030).join(crest, 0.030)
     shape = shape.keep(half_space((0, 0, 0.582), (-0.10, 0, 1)), 0.014)
     for side in (1.0, -1.0):
-        # the leg openings: the hip balls look out of them to the front and to the side
+        # the leg openings, where the hip balls show at the front and at the side
         opening = half_space(hip * (1, side, 1) + vec(0, side * 0.004, -0.006), (0.30, side * 0.88, -0.62))
         shape = shape.keep(opening, 0.018)
     return [Part("pelvis", "wood", shape, 850)]
 
 
 def belly(b: Build) -> list[Part]:
-    """The waist, and an egg about either spine joint, so that no rim lifts off when the trunk bends or turns."""
+    """The waist, and an egg about either spine joint, so that no rim lifts off when the trunk bends or twists."""
     low, high = b.joints["lumbar"], b.joints["thorax"]
     deep, wide = b.waist_depth, b.waist_width
-    # of a big belly the middle bulges, not the ends
+    # a big belly bulges in the middle, not at the ends
     end_deep, end_wide = min(deep, deep**0.75), min(wide, wide**0.80)
     fold = 0.030 * max(1.0, wide)
     shape = ellipsoid(low + vec(0.002, 0, 0.004), (0.051 * end_deep, 0.068 * end_wide, 0.046))
@@ -138,7 +138,7 @@ def belly(b: Build) -> list[Part]:
 def chest(b: Build) -> list[Part]:
     """Rib cage, breast, shoulder blades and the bar across the shoulders, in one piece."""
     joint, d, w, full = b.joints["upper_arm_l"], b.chest, b.chest * b.chest_width, b.bust
-    # a thin chest is also a narrow one; a heavy one fills up where it is
+    # a thin chest is also narrow; a heavy one grows without widening
     s = min(1.0, d)
     apart = s * b.chest_width
     shape = ellipsoid((-0.006, 0, 0.742), (0.063 * d, 0.085 * w, 0.098))
@@ -154,7 +154,7 @@ def chest(b: Build) -> list[Part]:
         blade = ellipsoid((-0.040 * d, side * 0.048 * apart, 0.775), (0.028 * d, 0.042 * w, 0.062))
         flank = ellipsoid((-0.008, side * 0.060 * apart, 0.745), (0.046 * d, 0.034 * w, 0.078))
         shape = shape.join(breast, 0.025 * s).join(blade, 0.030 * s).join(flank, 0.030 * s)
-    # the hollows that tell front from back; between thin shoulder blades that of the spine runs out
+    # the hollows that distinguish front from back; that of the spine fades out between thin shoulder blades
     rib_arch = cone((0.080 * d, 0, 0.660), (0.066 * d, 0, 0.695), 0.036 * s, 0.012 * s, (1.0, 0.95, 1.0))
     thin = 0.024 * (1.0 - s)
     spine = cone((-0.078 * d, 0, 0.660), (-0.075 * d - thin, 0, 0.830), 0.010 * s, 0.008 * s)
@@ -163,7 +163,7 @@ def chest(b: Build) -> list[Part]:
     shape = shape.keep(half_space((0, 0, 0.667), (-0.05, 0, -1)), 0.014)
     shape = shape.keep(half_space((0, 0, 0.851), (0.22, 0, 1)), 0.008)
     for side in (1.0, -1.0):
-        # The armhole leans inwards going down, or the upper arm would lie in the ribs; more so in a narrow chest.
+        # The armhole leans inwards towards the bottom, or the upper arm would intersect the ribs; more so in a narrow chest.
         lean = 0.22 - (b.chest_width - 1.0)
         armhole = half_space(joint * (1, side, 1) + vec(0, side * -0.014, 0), (0.10, side, -lean))
         shape = shape.keep(armhole, 0.014)
@@ -171,7 +171,7 @@ def chest(b: Build) -> list[Part]:
 
 
 def head(b: Build) -> list[Part]:
-    """Skull, jaw, nose, ears, dark beads for eyes, and the neck, which turns with the head in the chest's collar."""
+    """Skull, jaw, nose, ears, dark beads for eyes, and the neck, which rotates with the head in the chest's collar."""
     joint, r = b.joints["head"], _NECK * b.neck
     neck = ball(joint + vec(0, 0, 0.003), r * 1.01).join(cone(joint, (-0.001, 0, 0.923), r, 0.0275 * b.neck), 0.010)
     shape = ellipsoid((-0.006, 0, 0.9465), (0.0545, 0.0440, 0.0535))
@@ -186,7 +186,7 @@ def head(b: Build) -> list[Part]:
         shape = shape.join(ear, 0.006).cut(socket, 0.022)
     shape = shape.keep(half_space((0, 0, 0.8795), (-0.30, 0, -1)), 0.012)
 
-    # walk back from in front of the face until the bead sits in the surface
+    # move back from in front of the face until the bead sits in the surface
     eye = vec(0.06, 0.0172, 0.9425)
     for _ in range(12):
         eye[0] -= float(shape.distance(eye[None])[0])
@@ -196,7 +196,7 @@ def head(b: Build) -> list[Part]:
 
 
 def shoulder(b: Build) -> list[Part]:
-    """A yoke just inside the chest's shoulder bar: it comes out, and fills the way to the arm, when shoulders move."""
+    """A yoke just inside the chest's shoulder bar: it comes out, and fills the gap to the arm, when the shoulders move."""
     root, end = b.joints["clavicle_l"], b.joints["upper_arm_l"]
     shape = cone(root + vec(-0.008, 0.012, -0.012), end + vec(-0.002, -0.024, -0.006), 0.021, 0.0285 * b.arm)
     shape = shape.keep(half_space(end + vec(0, -0.0165, 0), (0.10, 1, -0.22)), 0.012)
@@ -252,7 +252,7 @@ def _chain(points: list[Array], radii: tuple[float, ...]) -> Shape:
 
 
 def open_hand() -> Shape:
-    """The left hand about its wrist, open and all but flat, so that it lies well on a box; unit: the hand's length.
+    """The left hand about its wrist, open and all but flat, so that it fits a box; unit: the hand's length.
 
     A hand with fingers of its own takes this shape's place: it attaches at the same wrist ball, `Part` by `Part`.
     """
@@ -315,7 +315,7 @@ def leg(b: Build) -> list[Part]:
 
 
 def foot(b: Build) -> list[Part]:
-    """Ankle ball, foot and toes, flat on the ground; the toes turn about a roller across the ball of the foot."""
+    """Ankle ball, foot and toes, flat on the ground; the toes rotate about a roller across the ball of the foot."""
     ankle, r = b.joints["foot_l"], _ANKLE * b.ankle
     y = float(ankle[1])
     ground = half_space((0, 0, 0), (0, 0, -1))

@@ -16,19 +16,19 @@ from manikin.characters.mjcf import child, element, mesh_asset
 
 Feet = Literal["clamped", "contact"]
 
-# Stiff welds: rigid-foot control fails on soft ones (at solimp 0.9 the figure tips over).
+# Stiff welds: control on clamped feet fails with soft ones (at solimp 0.9 the figure tips over).
 STIFF = {"solref": "0.004 1", "solimp": "0.995 0.999 0.001 0.5 2"}
 
 # Soles. MuJoCo's contacts hold J qacc, not J qacc + Jdot qvel, so a still foot under a moving leg is lifted by Jdot qvel
-# (up to 1 m/s^2 in a fast squat). A contact that gives a little under load (solimp 0.9) outweighs that; a stiffer one loses
-# the ground every few steps, and a light foot without it is kicked by torques that were meant for it.
+# (up to 1 m/s^2 in a fast squat). A contact that yields a little under load (solimp 0.9) compensates for that; a stiffer one
+# loses the ground every few steps, and a light foot off the ground is kicked by torques planned for a loaded one.
 SOLE_FRICTION = 0.8
 _SOLE_CONTACT = {
     "condim": 3, "friction": [SOLE_FRICTION, SOLE_FRICTION, 0.005, 0.0001, 0.0001],
     "solref": "0.006 1", "solreffriction": "0.004 1", "solimp": "0.9 0.9 0.001 0.5 2",
 }  # fmt: skip
 
-# collision capsules in statures, body frame, left side: from, to, radius, how the radius follows girth
+# collision capsules in statures, body frame, left side: from, to, radius, exponent of girth in the radius
 _CAPSULES: dict[str, tuple[tuple[float, float, float], tuple[float, float, float], float, float]] = {
     "pelvis": ((0, -0.035, 0.005), (0, 0.035, 0.005), 0.060, 1.15),
     "lumbar": ((0, -0.030, 0.045), (0, 0.030, 0.045), 0.052, 1.7),
@@ -65,7 +65,7 @@ _SITES: dict[str, tuple[float, float, float]] = {
 
 
 def _collision(kind: str) -> dict[str, int]:
-    # hands are left out of self-made contact: they hold things by grips, not by friction
+    # hands take no part in automatic collisions: they hold things by grips, not by friction
     return (
         {"contype": 0, "conaffinity": 0} if kind in ("hand", "foot", "toes") else {"contype": CHARACTERS, "conaffinity": PROPS}
     )

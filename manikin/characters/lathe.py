@@ -1,4 +1,4 @@
-"""Turned and wound surfaces: what a lathe and a spring coiler would make. All closed under `Mesh` of sdf.py."""
+"""Surfaces of revolution and wound wires: what a lathe and a spring coiler would make. All closed under `Mesh` of sdf.py."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ Stroke = Sequence[tuple[float, float]]
 
 
 def lathe(strokes: Sequence[Stroke], around: int = 40, axis: str = "z") -> Mesh:
-    """The outline turned about an axis ("x" or "z"). Edges between strokes are sharp.
+    """The outline revolved about an axis ("x" or "z"). Edges between strokes are sharp.
 
     An outline that climbs along the axis has its outside away from the axis; one that goes back has it towards the axis.
     """
@@ -31,7 +31,7 @@ def lathe(strokes: Sequence[Stroke], around: int = 40, axis: str = "z") -> Mesh:
         for k in range(len(line) - 1):
             here = start + k * around + np.arange(around)
             beside = start + k * around + (np.arange(around) + 1) % around
-            # a ring without radius would give triangles without area
+            # a ring of radius zero would give triangles without area
             if line[k, 0] > 1e-9:
                 faces.append(np.stack([here, beside, beside + around], axis=1))
             if line[k + 1, 0] > 1e-9:
@@ -52,7 +52,7 @@ def tube(path: ArrayLike, radius: float, around: int = 8) -> Mesh:
     line = np.asarray(path, float)
     along = np.gradient(line, axis=0)
     along /= np.linalg.norm(along, axis=1, keepdims=True)
-    # carry one cross direction along the wire, so that it does not twist
+    # transport one cross direction along the wire, so that it does not twist
     side = np.cross(along[0], np.eye(3)[np.abs(along[0]).argmin()])
     sides = np.empty_like(line)
     for k, direction in enumerate(along):
@@ -79,7 +79,7 @@ def coil(start: ArrayLike, end: ArrayLike, radius: float, wire: float, turns: in
     v = np.cross(axis, u)
     t = np.linspace(0.0, 1.0, 14 * turns + 1)[:, None]
     angle = 2.0 * np.pi * turns * t
-    # the first and last half turn run in from the axis
+    # the first and last half revolution lead in from the axis
     grow = radius * np.minimum(1.0, np.minimum(t, 1.0 - t) * 2.0 * turns)
     return tube(a + t * (b - a) + grow * (np.cos(angle) * u + np.sin(angle) * v), wire)
 
@@ -126,7 +126,7 @@ def loft(line: ArrayLike, across: ArrayLike, up: ArrayLike, around: int = 28) ->
 
 
 def ringed(rings: Array, first: Array, last: Array) -> Mesh:
-    """A closed surface from rings (n, around, 3), counter-clockwise about the way from the first pole to the last."""
+    """A closed surface from rings (n, around, 3), counter-clockwise about the direction from the first pole to the last."""
     count, around = rings.shape[:2]
     vertices = np.concatenate([rings.reshape(-1, 3), [first, last]])
     here = (np.arange(count - 1)[:, None] * around + np.arange(around)).ravel()

@@ -1,4 +1,4 @@
-"""MJCF as an element tree: the few helpers everything that builds a model shares."""
+"""MJCF as an element tree: the few helpers that everything that builds a model shares."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ Floats = NDArray[np.floating[Any]]
 
 
 def text(value: Any) -> str:
-    """One attribute value: numbers with nine digits, sequences separated by blanks, the rest as it is."""
+    """One attribute value: numbers with nine digits, sequences separated by blanks, the rest unchanged."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool | np.bool_):
@@ -32,17 +32,17 @@ def child(parent: ET.Element, tag: str, **attributes: Any) -> ET.Element:
 
 
 def element(tag: str, **attributes: Any) -> ET.Element:
-    """A free-standing <tag .../>."""
+    """A <tag .../> without a parent."""
     return ET.Element(tag, {k.rstrip("_"): text(v) for k, v in attributes.items() if v is not None})
 
 
 def digits(values: Floats) -> str:
-    """Many numbers with seven digits each: enough for surfaces, half the text."""
+    """Many numbers with seven digits each: enough for surfaces, and half the text."""
     return " ".join(f"{v + 0.0:.7g}" for v in values.ravel().tolist())
 
 
 def mesh_asset(name: str, vertices: Floats, normals: Floats, faces: NDArray[np.int32]) -> ET.Element:
-    """A surface to look at: vertices (n, 3), normals (n, 3), faces (m, 3). The body it hangs on has its own inertia."""
+    """A surface that is only seen: vertices (n, 3), normals (n, 3), faces (m, 3). Its body has an inertia of its own."""
     return element(
         "mesh", name=name, inertia="shell", vertex=digits(vertices), normal=digits(normals),
         face=" ".join(map(str, faces.ravel().tolist())),

@@ -1,4 +1,4 @@
-"""Modelling with signed distances: a few solids, smooth ways to join and cut them, and a mesher.
+"""Modelling with signed distances: a few solids, smooth operations to join and cut them, and a mesher.
 
 The round cone, the bound for the ellipsoid and the quadratic smooth minimum are Inigo Quilez'
 (iquilezles.org/articles/distfunctions, /smin). Distances are negative inside; they may be too small in absolute value,
@@ -17,7 +17,7 @@ Field = Callable[[Array], Array]  # points (n, 3) -> signed distances (n,)
 
 @dataclass(frozen=True)
 class Shape:
-    """A solid: its signed distance and a box that holds it. All lengths in the caller's unit."""
+    """A solid: its signed distance and a box that contains it. All lengths in the caller's unit."""
 
     distance: Field
     low: Array  # (3,)
@@ -33,11 +33,11 @@ class Shape:
         )
 
     def cut(self, other: "Shape", blend: float) -> "Shape":
-        """What is left when `other` is carved away, the edge rounded over `blend`."""
+        """The difference with `other`, the edge rounded over `blend`."""
         return Shape(lambda p: -smooth_min(-self.distance(p), other.distance(p), blend), self.low, self.high)
 
     def keep(self, other: "Shape", blend: float) -> "Shape":
-        """The part that also lies in `other`, the edge rounded over `blend`."""
+        """The intersection with `other`, the edge rounded over `blend`."""
         return Shape(
             lambda p: -smooth_min(-self.distance(p), -other.distance(p), blend),
             np.maximum(self.low, other.low),
@@ -129,14 +129,14 @@ def rounded_box(centre: ArrayLike, half_sides: ArrayLike, radius: float) -> Shap
 
 
 def half_space(point: ArrayLike, normal: ArrayLike) -> Shape:
-    """All that lies behind the plane through `point` with outward `normal` (any length)."""
+    """The half-space behind the plane through `point` with outward `normal` (any length)."""
     n = np.asarray(normal, float) / np.linalg.norm(np.asarray(normal, float))
     offset = float(np.asarray(point, float) @ n)
     return Shape(lambda p: p @ n - offset, np.full(3, -np.inf), np.full(3, np.inf))
 
 
 def gradient(field: Field, points: Array, step: float) -> Array:
-    """Slope (n, 3) of a field by central differences over the corners of a tetrahedron."""
+    """Gradient (n, 3) of a field by central differences over the corners of a tetrahedron."""
     total = np.zeros_like(points)
     for corner in ((1, -1, -1), (-1, -1, 1), (-1, 1, -1), (1, 1, 1)):
         direction = np.array(corner, float)
@@ -152,7 +152,7 @@ def mesh(shape: Shape, vertices: int, oversampling: float = 2.4) -> Mesh:
     """
     from fast_simplification.simplify import simplify
 
-    # Marching cubes gives 1.5 vertices per squared step of surface; a rounded form fills half its box's surface.
+    # Marching cubes gives 1.5 vertices per squared step of surface; a rounded form has half the surface of its box.
     sides = shape.high - shape.low
     area = float(sides[0] * sides[1] + sides[1] * sides[2] + sides[2] * sides[0])
     step = float(np.sqrt(1.5 * area / (oversampling * vertices)))
@@ -170,7 +170,7 @@ def mesh(shape: Shape, vertices: int, oversampling: float = 2.4) -> Mesh:
 
     normals = gradient(shape.distance, points, 0.15 * step)
     normals /= np.linalg.norm(normals, axis=1, keepdims=True) + 1e-12
-    # The gradient knows which side is out; the mesher's convention does not matter then.
+    # The gradient decides which side is out, whatever the mesher's convention.
     corners = points[faces]
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     if float((across * normals[faces[:, 0]]).sum()) < 0.0:
@@ -194,10 +194,10 @@ def _marching_cubes(shape: Shape, step: float) -> tuple[Array, NDArray[np.int32]
 
 
 def _projected(field: Field, points: Array, step: float, rounds: int) -> Array:
-    """Points pulled onto the zero set along the slope, at most 0.7 steps per round."""
+    """Points projected onto the zero set along the gradient, at most 0.7 steps per round."""
     for _ in range(rounds):
         slope = gradient(field, points, 0.1 * step)
-        # in a crease the slope nearly vanishes: do not trust it beyond a factor
+        # in a crease the gradient nearly vanishes: limit the step
         move = slope * (field(points) / np.maximum((slope * slope).sum(axis=1), 0.05))[:, None]
         length = np.linalg.norm(move, axis=1, keepdims=True)
         points = points - move * np.minimum(1.0, 0.7 * step / np.maximum(length, 1e-12))
@@ -205,7 +205,7 @@ def _projected(field: Field, points: Array, step: float, rounds: int) -> Array:
 
 
 def _relaxed(field: Field, points: Array, faces: NDArray[np.int32], step: float, rounds: int) -> Array:
-    """Triangles evened out: each point half-way to the mean of its neighbours, then back onto the surface."""
+    """Triangles made even: each point moves half-way to the mean of its neighbours, then back onto the surface."""
     # every edge runs once in each direction, so each neighbour counts once
     start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
     count = np.bincount(start, minlength=len(points))[:, None]

@@ -1,7 +1,7 @@
-"""Meshes swept along limbs by hand: the best shaped tetrahedra for tubes, rings and stars.
+"""Meshes swept along limbs cell by cell: well-shaped tetrahedra for tubes, rings and stars.
 
-A limb is a row of cells. Between two cells stands a ring of four corners; a cell has a middle and four sides, so that its cut
-is an octagon. Each face of a cell gives four tetrahedra: its edges, the cell's middle, and what lies beyond the face.
+A limb is a row of cells. Between two cells lies a ring of four corners; a cell has a middle and four sides, so that its cross
+section is an octagon. Each face of a cell gives four tetrahedra: its edges, the cell's middle, and what lies beyond the face.
 """
 
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Sweep:
         return len(self.nodes) - 1
 
     def ring(self, middle: ArrayLike, across: ArrayLike, up: ArrayLike, turn: float = 0.25) -> Ring:
-        """Four nodes on an ellipse with the half axes `across` and `up` (3,), from `turn` quarter turns x 2 on."""
+        """Four nodes on an ellipse with the half axes `across` and `up` (3,), starting at `turn` half revolutions."""
         angle = 2.0 * np.pi * (0.5 * turn + 0.25 * np.arange(4))
         a, b, c, d = (self.node(np.add(middle, np.cos(t) * np.asarray(across) + np.sin(t) * np.asarray(up))) for t in angle)
         return a, b, c, d
@@ -38,7 +38,7 @@ class Sweep:
             self.elements.append((one, two, first, loop[(k + 1) % len(loop)]))
 
     def cell(self, middle: int, sides: Ring, before: Ring, after: Ring) -> None:
-        """The four flanks of a cell between two rings; `sides` stand between their corners."""
+        """The four flanks of a cell between two rings; `sides` lie between their corners."""
         for j in range(4):
             k = (j + 1) % 4
             self.between(middle, sides[j], (before[j], before[k], after[k], after[j]))
@@ -69,7 +69,7 @@ def tube(line: ArrayLike, across: ArrayLike, up: ArrayLike, closed: bool = False
         rings = [sweep.ring(points[k], wide[k], tall[k], turn=0.0) for k in range(0, len(points), 2)]
     middles, flanks = [], []
     for k in range(1, len(points), 2):
-        # sides stand between corners: an eighth of a turn on
+        # sides lie between corners: an eighth of a revolution further
         middle, sides = sweep.node(points[k]), sweep.ring(points[k], wide[k], tall[k], turn=0.25)
         sweep.cell(middle, sides, rings[k // 2], rings[k // 2 + 1])
         middles.append(middle)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from manikin.clips.skeleton import SkeletonMotion, about
+from manikin.clips.skeleton import MOST_JOINTS, SkeletonMotion, about, check_size
 from manikin.clips.text import Lines, kind_of, read_lines
 from manikin.errors import ClipError, did_you_mean
 from manikin.spatial import quat_conjugate, quat_multiply
@@ -132,7 +132,9 @@ def _bones(lines: Lines, degrees: bool, bones: dict[str, Bone]) -> None:
             lines.fail(f"'begin' of a bone is expected, here is '{words[0][:40]}'")
         bone = _bone(lines, degrees)
         if bone.name in bones:
-            lines.fail(f"a second bone is called '{bone.name}'")
+            lines.fail(f"a second bone is called '{bone.name[:40]}'")
+        if len(bones) >= MOST_JOINTS:
+            lines.fail(f"more than {MOST_JOINTS} bones")
         bones[bone.name] = bone
 
 
@@ -180,6 +182,8 @@ def _freedom(lines: Lines, words: list[str]) -> tuple[str, ...]:
     for word in out:
         if word not in FREEDOMS:
             lines.fail(f"unknown degree of freedom '{word[:40]}'{did_you_mean(word, FREEDOMS)}")
+    if len(set(out)) < len(out):
+        lines.fail("a degree of freedom occurs twice")
     return out
 
 
@@ -246,6 +250,10 @@ def _read_values(lines: Lines, asf: Asf, asf_path: Path) -> tuple[Array, dict[st
         width += len(bone.freedom)
     by_name = {b.name: b for b in asf.bones}
     degrees = asf.degrees
+    # the file cannot hold more frames than lines
+    too_large = check_size(min(len(lines.lines), sum(line.strip().isdigit() for line in lines.lines)), len(asf.bones))
+    if too_large:
+        raise lines.wrong(too_large, len(lines.lines))
     frames: list[Array] = []
     seen: set[str] = set()
     begun = 0
@@ -264,7 +272,7 @@ def _read_values(lines: Lines, asf: Asf, asf_path: Path) -> tuple[Array, dict[st
                 lines.fail(f"skeleton {asf_path.name} has no bone '{words[0][:40]}'{did_you_mean(words[0], by_name)}")
             bone = by_name[words[0]]
             if bone.name in seen:
-                lines.fail(f"bone '{bone.name}' stands twice in one frame")
+                lines.fail(f"bone '{bone.name}' occurs twice in one frame")
             if len(words) - 1 != len(bone.freedom):
                 lines.fail(f"bone '{bone.name}' has {len(bone.freedom)} degrees of freedom, here are {len(words) - 1} values")
             seen.add(bone.name)

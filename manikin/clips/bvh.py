@@ -1,16 +1,16 @@
 """BVH, in and out: Biovision's hierarchy of joints with rotation channels, then a table of frames in degrees."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from manikin.clips.skeleton import SkeletonMotion, euler_to_quat, turn_frames
+from manikin.clips.skeleton import MOST_JOINTS, SkeletonMotion, check_size, euler_to_quat, turn_frames
 from manikin.clips.text import Lines, read_lines
-from manikin.errors import ClipError, did_you_mean
-from manikin.files import whole_file
+from manikin.errors import did_you_mean
+from manikin.files import one_line, whole_file
 from manikin.spatial import quat_to_matrix
 
 Array = NDArray[np.float64]
@@ -23,7 +23,7 @@ _CHANNEL = {name.lower(): name for name in CHANNELS}
 ROOT_ORDER, JOINT_ORDER = "YZX", "XZY"
 # our axes (X forward, Y left, Z up) in those of BVH (Z forward, X left, Y up)
 TO_BVH = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
-# deepest chain that is believed: hair and tails have some tens of joints
+# the deepest chain accepted: hair and tails have some tens of joints
 DEEPEST = 500
 
 
@@ -40,13 +40,14 @@ class _Joint:
 class _Hierarchy:
     joints: list[_Joint] = field(default_factory=list)
     ends: list[tuple[int, tuple[float, float, float]]] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
 
 
 def read_bvh(path: Path) -> SkeletonMotion:
     """A BVH file (or .bvh.gz) in its own units and axes. Errors name the line."""
     lines = Lines(path, read_lines(path))
     hierarchy = _read_hierarchy(lines)
-    rows, fps = _read_frames(lines, sum(len(j.channels or ()) for j in hierarchy.joints))
+    rows, fps = _read_frames(lines, sum(len(j.channels or ()) for j in hierarchy.joints), len(hierarchy.joints))
     return _assemble(hierarchy, rows, fps)
 
 
@@ -94,10 +95,13 @@ def _open_joint(lines: Lines, out: _Hierarchy, words: list[str], parent: int) ->
     name = " ".join(words[1:-1] if brace else words[1:])
     if not name:
         lines.fail(f"{words[0]} without a name")
-    if name in [j.name for j in out.joints]:
-        lines.fail(f"a second joint is called '{name}'")
+    if name in out.names:
+        lines.fail(f"a second joint is called '{name[:40]}'")
+    if len(out.joints) >= MOST_JOINTS:
+        lines.fail(f"more than {MOST_JOINTS} joints")
     if not brace:
         _expect_brace(lines, f"joint '{name}'")
+    out.names.add(name)
     out.joints.append(_Joint(name, parent, line))
     return len(out.joints) - 1
 
@@ -129,7 +133,7 @@ def _channels(lines: Lines, words: list[str], here: _Joint) -> list[str]:
         if name.lower() not in _CHANNEL:
             lines.fail(f"unknown channel '{name[:40]}'{did_you_mean(name, CHANNELS)}")
         if _CHANNEL[name.lower()] in out:
-            lines.fail(f"channel {name} stands twice in joint '{here.name}'")
+            lines.fail(f"channel {name} occurs twice in joint '{here.name}'")
         out.append(_CHANNEL[name.lower()])
     return out
 
@@ -157,7 +161,7 @@ def _check_whole(lines: Lines, joint: _Joint) -> None:
 # --- frames
 
 
-def _read_frames(lines: Lines, width: int) -> tuple[Array, float]:
+def _read_frames(lines: Lines, width: int, joints: int) -> tuple[Array, float]:
     words = lines.take("MOTION")
     if words[0] == "}":
         lines.fail("one '}' too many")
@@ -172,7 +176,11 @@ def _read_frames(lines: Lines, width: int) -> tuple[Array, float]:
         lines.fail(f"Frame Time is {word}: seconds per frame, above zero and at most 100, are expected")
     if width == 0:
         lines.fail("no joint has any channel: there is no motion")
-    table: list[list[float]] = []
+    # the file cannot hold more frames than lines
+    too_large = check_size(min(frames, len(lines.lines)), joints)
+    if too_large:
+        lines.fail(too_large)
+    table: list[Array] = []
     first = lines.at
     while lines:
         words = lines.take("a frame")
@@ -180,7 +188,7 @@ def _read_frames(lines: Lines, width: int) -> tuple[Array, float]:
             lines.fail(f"Frames announces {frames} frames, here is one more")
         if len(words) != width:
             lines.fail(f"frame {len(table) + 1} has {len(words)} numbers, the channels are {width}")
-        table.append(lines.numbers(words, f"frame {len(table) + 1}"))
+        table.append(np.array(lines.numbers(words, f"frame {len(table) + 1}")))
     if len(table) != frames:
         raise lines.wrong(f"Frames announces {frames} frames, the file ends after {len(table)}", max(first, len(lines.lines)))
     return np.array(table), _round_rate(1.0 / step)
@@ -233,8 +241,7 @@ def _assemble(hierarchy: _Hierarchy, rows: Array, fps: float) -> SkeletonMotion:
 
 def write_bvh(motion: SkeletonMotion, path: Path, unit: float = 0.01) -> None:
     """Write a motion (metres, Z up) as BVH: Y up, centimetres unless `unit` [m] says otherwise. Same motion, same bytes."""
-    _check_writable(motion)
-    out = turn_frames(motion, TO_BVH, 1.0 / unit)
+    out = replace(turn_frames(motion, TO_BVH, 1.0 / unit), joints=_names(motion.joints))
     children = [motion.children(j) for j in range(len(motion.joints))]
     order = _depth_first(children)
     text = ["HIERARCHY", *_hierarchy_text(out, children)]
@@ -246,9 +253,16 @@ def write_bvh(motion: SkeletonMotion, path: Path, unit: float = 0.01) -> None:
         stream.write(("\n".join(text) + "\n").encode())
 
 
-def _check_writable(motion: SkeletonMotion) -> None:
-    if len(set(motion.joints)) != len(motion.joints) or any(not j or j.split() != [j] for j in motion.joints):
-        raise ClipError("names of joints in a BVH must differ and hold no blanks")
+def _names(joints: Sequence[str]) -> tuple[str, ...]:
+    """Names of joints in a BVH must differ and hold no blanks."""
+    out: dict[str, None] = {}
+    for joint in joints:
+        plain = "_".join(one_line(joint).split()) or "joint"
+        name, number = plain, 2
+        while name in out:
+            name, number = f"{plain}_{number}", number + 1
+        out[name] = None
+    return tuple(out)
 
 
 def _order(joint: int) -> str:

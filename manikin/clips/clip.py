@@ -9,16 +9,19 @@ from numpy.typing import NDArray
 
 from manikin.clips.text import kind_of
 from manikin.errors import ClipError, did_you_mean
-from manikin.files import load_npz, save_npz
+from manikin.files import load_npz, one_line, save_npz
 
 Array = NDArray[np.float64]
+
+# what is accepted of a clip: positions and angles, frames per second, stature [m]
+LARGEST, FASTEST, TALLEST = 1e6, 10_000.0, 100.0
 
 
 @dataclass(frozen=True)
 class Clip:
     """fps, hinge names, poses (T, 7 + joints): root position [m], root quaternion wxyz, hinge angles [rad].
 
-    contacts (T, 2): whether the left and the right foot stand. height [m]: stature the root positions belong to.
+    contacts (T, 2): whether the left and the right sole rest. height [m]: stature the root positions belong to.
     """
 
     fps: float
@@ -33,6 +36,14 @@ class Clip:
             raise ClipError("a clip's arrays do not fit each other")
         if not np.isfinite(self.qpos).all() or not (0 < self.fps < np.inf and 0 < self.height < np.inf):
             raise ClipError("a clip's numbers must be finite, its fps and height above zero")
+        if float(np.abs(self.qpos).max()) > LARGEST or not (self.fps <= FASTEST and self.height <= TALLEST):
+            raise ClipError(
+                f"a clip's numbers are at most {LARGEST:g} [m, rad], its fps {FASTEST:g} and its height {TALLEST:g} m"
+            )
+        if np.abs(np.linalg.norm(self.qpos[:, 3:7], axis=1) - 1).max() > 0.01:
+            raise ClipError("a clip's root quaternions must have length 1")
+        if len(set(self.joints)) < len(self.joints):
+            raise ClipError("two hinges of a clip have the same name")
 
     def angles(self, joints: tuple[str, ...]) -> Array:
         """Angles (T, k) [rad] of the named hinges, zero where the clip has none."""
@@ -86,11 +97,19 @@ def load_clip(name: str | Path) -> Clip:
 def _read(path: Path) -> Clip:
     data = load_npz(path, ClipError)
     try:
+        # a damaged file may hold any bits, NaNs that signal too
+        with np.errstate(invalid="ignore"):
+            qpos = data["qpos"].astype(float)
         return Clip(
-            float(data["fps"]), tuple(str(j) for j in data["joints"]), data["qpos"].astype(float),
-            data["contacts"].astype(bool), float(data["height"]),
-        )  # fmt: skip
-    except (KeyError, TypeError, ValueError) as error:
-        raise ClipError(f"{path}: not a clip ({type(error).__name__}: {error})") from error
+            float(data["fps"]),
+            tuple(str(j) for j in data["joints"]),
+            qpos,
+            data["contacts"].astype(bool),
+            float(data["height"]),
+        )
+    except KeyError as error:
+        raise ClipError(f"{path}: not a clip (it has no {error})") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ClipError(f"{path}: not a clip ({one_line(' '.join(str(error).split()))[:200]})") from error
     except ClipError as error:
         raise ClipError(f"{path}: {error}") from None

@@ -1,4 +1,4 @@
-"""SkeletonMotion: a moving skeleton of any make, as motion files hold it, and where its joints are."""
+"""SkeletonMotion: a moving skeleton of any origin, as motion files hold it, and where its joints are."""
 
 from dataclasses import dataclass, field
 
@@ -6,9 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.errors import ClipError
+from manikin.files import LOAD_VARIABLE, load_limit
 from manikin.spatial import quat_multiply, rotate
 
 Array = NDArray[np.float64]
+
+# hair, fingers and clothes have some hundreds of joints
+MOST_JOINTS = 2000
+# rotations, places and what is computed from them: bytes per joint and frame
+_PER_JOINT = 400
 
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
@@ -17,9 +23,9 @@ AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 class SkeletonMotion:
     """Joints with their parents first; T frames of local rotations.
 
-    parents (J,): -1 for the root, which stands first. offsets (J, 3): place in the parent's frame at rest. rotations (T, J, 4):
-    wxyz, relative to the parent. root (T, 3): place of the root. ends: tips of chains, (parent joint, offset (3,)).
-    Lengths are metres with Z up, unless it comes straight from a reader: then they are the file's own.
+    parents (J,): -1 for the root, which comes first. offsets (J, 3): position in the parent's frame at rest. rotations
+    (T, J, 4): wxyz, relative to the parent. root (T, 3): position of the root. ends: tips, (parent joint, offset (3,)).
+    Metres with Z up; straight from a reader, the units and axes of the file.
     """
 
     joints: tuple[str, ...]
@@ -30,7 +36,7 @@ class SkeletonMotion:
     fps: float
     ends: tuple[tuple[int, tuple[float, float, float]], ...] = ()
     metres: float | None = None  # length of the file's unit [m], where the file says it
-    notes: tuple[str, ...] = field(default=())  # what was guessed or repaired on the way here
+    notes: tuple[str, ...] = field(default=())  # what was guessed or repaired
 
     def __post_init__(self) -> None:
         frames, count = len(self.root), len(self.joints)
@@ -48,12 +54,22 @@ class SkeletonMotion:
         return (len(self.root) - 1) / self.fps
 
     def children(self, joint: int) -> list[int]:
-        """Joints that hang on a joint."""
+        """The joints whose parent is `joint`."""
         return [int(k) for k in np.flatnonzero(self.parents == joint)]
 
 
+def check_size(frames: int, joints: int) -> str:
+    """Why so many joints and frames are refused; "" when they are not."""
+    if joints > MOST_JOINTS:
+        return f"{joints} joints, at most {MOST_JOINTS} are expected"
+    size = frames * joints * _PER_JOINT
+    if size > load_limit():
+        return f"{frames} frames of {joints} joints need {size / 2**20:.0f} MB of memory; {LOAD_VARIABLE} raises the limit"
+    return ""
+
+
 def global_poses(motion: SkeletonMotion) -> tuple[Array, Array]:
-    """Places (T, J, 3) and turns (T, J, 4) of all joints."""
+    """Positions (T, J, 3) and orientations (T, J, 4) of all joints."""
     places = np.empty((len(motion.root), len(motion.joints), 3))
     turns = np.empty_like(motion.rotations)
     for j, parent in enumerate(motion.parents):
@@ -66,7 +82,7 @@ def global_poses(motion: SkeletonMotion) -> tuple[Array, Array]:
 
 
 def rest_places(motion: SkeletonMotion) -> Array:
-    """Places (J, 3) of all joints when nothing turns, the root at zero."""
+    """Positions (J, 3) of all joints at zero rotation, the root at the origin."""
     places = np.zeros((len(motion.joints), 3))
     for j, parent in enumerate(motion.parents):
         if parent >= 0:
@@ -75,7 +91,7 @@ def rest_places(motion: SkeletonMotion) -> Array:
 
 
 def euler_to_quat(angles: Array, order: str) -> Array:
-    """Turns (..., 4) from angles (..., k) [rad]: the product of turns about `order`'s axes, the first outermost."""
+    """Rotations (..., 4) from angles (..., k) [rad]: the product of rotations about `order`'s axes, the first outermost."""
     out = np.zeros((*angles.shape[:-1], 4))
     out[..., 0] = 1.0
     for k, letter in enumerate(order):
@@ -84,14 +100,14 @@ def euler_to_quat(angles: Array, order: str) -> Array:
 
 
 def about(letter: str, angle: Array) -> Array:
-    """Turns (..., 4) about one axis X, Y or Z by angles (...) [rad]."""
+    """Rotations (..., 4) about one axis X, Y or Z by angles (...) [rad]."""
     out = np.zeros((*angle.shape, 4))
     out[..., 0], out[..., 1:] = np.cos(angle / 2), np.sin(angle / 2)[..., None] * np.array(AXES[letter])
     return out
 
 
 def turn_frames(motion: SkeletonMotion, turn: Array, scale: float) -> SkeletonMotion:
-    """The same motion in axes turned by the matrix `turn` (3, 3), lengths times `scale`."""
+    """The same motion in axes rotated by the matrix `turn` (3, 3), lengths times `scale`."""
     rotations = motion.rotations.copy()
     rotations[..., 1:] = rotations[..., 1:] @ turn.T
     ends = tuple((p, _triple(scale * turn @ np.array(o))) for p, o in motion.ends)

@@ -28,6 +28,8 @@ UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "foot": 0.3048, "dm"
 # statures that are believed [m]
 STATURES = (1.1, 2.3)
 GRAVITY = 9.81
+# statures in the file's own units beyond which numbers make no sense
+_SIZES = (1e-5, 1e7)
 # the CMU conversion to BVH of B. Hahne (cgspeed), by names that no other skeleton has together
 _CMU_BVH = {"LHipJoint", "RHipJoint", "LowerBack", "Spine1", "Neck1", "LeftFingerBase"}
 # subjects whose headers say 120 Hz though free flight shows 60
@@ -85,12 +87,11 @@ def _raw_stature(motion: SkeletonMotion, roles: dict[str, int]) -> float:
         for s in "lr"
         if {f"thigh_{s}", f"shank_{s}", f"foot_{s}"} <= set(roles)
     ]
-    if legs and max(legs) > 0:
-        return max(legs) / LEG
     extent = float(np.ptp(rest_places(motion), axis=0).max())
-    if extent <= 0:
-        raise ClipError("all joints of the skeleton stand in one place")
-    return extent
+    found = max(legs) / LEG if legs and max(legs) > 0 else extent
+    if not _SIZES[0] <= found <= _SIZES[1]:
+        raise ClipError(f"the skeleton is {found:.3g} units tall: {_SIZES[0]:g} to {_SIZES[1]:g} are expected")
+    return found
 
 
 def _chain(motion: SkeletonMotion, start: int, end: int) -> float:
@@ -198,6 +199,9 @@ def suspicions(motion: SkeletonMotion, name: str = "") -> list[str]:
 
 
 def _rate(motion: SkeletonMotion, name: str) -> list[str]:
+    # that module imports this one
+    from manikin.clips.rate import rate_doubts
+
     out = []
     if not 10 <= motion.fps <= 500:
         out.append(f"a rate of {motion.fps:g} Hz is unusual: motion capture has 24 to 240")
@@ -205,41 +209,8 @@ def _rate(motion: SkeletonMotion, name: str) -> list[str]:
     cmu = set(motion.joints) >= _CMU_BVH or {"lhipjoint", "lowerback", "thorax", "lradius"} <= set(motion.joints)
     if cmu and subject and subject[1] in _CMU_SLOW and abs(motion.fps - 120) < 1:
         out.append(f"CMU subject {subject[1]} was captured at 60 Hz, not 120: use --clip-fps 60")
-    pull = flight_pull(motion)
-    if pull is not None and not 0.7 < pull / GRAVITY < 1.4:
-        likely = motion.fps * np.sqrt(GRAVITY / pull)
-        out.append(
-            f"in free flight the body falls with {pull:.1f} m/s^2: the rate is rather {likely:.0f} Hz than {motion.fps:g}"
-        )
-    return out
-
-
-def flight_pull(motion: SkeletonMotion) -> float | None:
-    """Downward acceleration [m/s^2] of the body while no joint is near the ground, or None when it never flies.
-
-    The middle of all joints stands for the centre of mass: good to a tenth or two, enough to tell 60 Hz from 120.
-    """
-    places, _ = global_poses(motion)
-    roles = find_roles(motion)
-    feet = [roles[r] for r in ("foot_l", "foot_r", "toes_l", "toes_r") if r in roles]
-    body = [roles[r] for r in ("pelvis", "chest", "neck", "thigh_l", "thigh_r", "shank_l", "shank_r") if r in roles]
-    if len(feet) < 2 or len(body) < 4:
-        return None
-    height = places[:, feet, 2] - np.percentile(places[:, feet, 2], 10, axis=0)
-    clear = 0.06 * stature(motion)
-    pulls = []
-    for start, end in runs(np.asarray(height.min(axis=1) > clear)):
-        count = end - start
-        if count < 6:
-            continue
-        t = np.arange(count) / motion.fps
-        middle = places[start:end][:, body, 2].mean(axis=1)
-        curve = np.polyfit(t, middle, 2)
-        miss = float(np.abs(np.polyval(curve, t) - middle).max())
-        # a parabola with its top inside: flight, not a step up
-        if curve[0] < 0 and miss < 0.015 and 0 <= -curve[1] / (2 * curve[0]) <= t[-1]:
-            pulls.append(-2 * curve[0])
-    return float(np.median(pulls)) if pulls else None
+    # a known cause says it all
+    return out or rate_doubts(motion)
 
 
 def _jumps(motion: SkeletonMotion) -> list[str]:

@@ -2,14 +2,21 @@
 
 import gzip
 import math
+import re
 import zlib
 from pathlib import Path
 from typing import NoReturn
 
 from manikin.errors import ClipError
+from manikin.files import LOAD_VARIABLE, load_limit, one_line
 
-# no motion file in use comes near this many characters; a small .gz that unfolds beyond is an attack or a mistake
-LARGEST = 500_000_000
+# Read, a text takes about ten times its size in memory, and a line some 200 bytes: the limit of files.py holds for that.
+_PER_CHARACTER, _PER_LINE = 10, 200
+_LINE_ENDS = re.compile(r"\r\n|\n|\r")
+# a frame of 500 joints with six long numbers each has 60,000 characters
+LONGEST_LINE = 1_000_000
+# lengths in any unit and angles in degrees stay far below this; squares and products of it remain finite
+HUGE = 1e9
 
 
 def kind_of(path: Path) -> str:
@@ -19,24 +26,34 @@ def kind_of(path: Path) -> str:
 
 
 def read_lines(path: Path) -> list[str]:
-    """All lines of a text file, whatever their ends."""
+    """All lines of a text file, with any line ending. Files too large for memory are refused (see load_limit)."""
+    largest = load_limit() // _PER_CHARACTER
     try:
         with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb") as stream:
-            data = stream.read(LARGEST + 1)
+            data = stream.read(largest + 1)
     except FileNotFoundError:
         raise ClipError(f"{path}: no such file") from None
     except (OSError, EOFError, zlib.error) as error:
         raise ClipError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
-    if len(data) > LARGEST:
-        raise ClipError(f"{path}: larger than {LARGEST // 1_000_000} million characters")
+    if len(data) > largest:
+        raise ClipError(f"{path}: more than {largest / 1e6:.0f} million characters; {LOAD_VARIABLE} raises the limit")
+    if b"\0" in data:
+        raise ClipError(f"{path}: not a text file (UTF-8 is expected)")
+    most = load_limit() // _PER_LINE
+    if max(data.count(b"\n"), data.count(b"\r")) > most:
+        raise ClipError(f"{path}: more than {most / 1e6:.0f} million lines; {LOAD_VARIABLE} raises the limit")
     try:
-        return data.decode("utf-8-sig").splitlines()
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        # old exporters write comments and names in the code page of their day
+        # old exporters write comments and names in the code page of their time
         text = data.decode("latin-1")
-        if "\0" in text:
-            raise ClipError(f"{path}: not a text file") from None
-        return text.splitlines()
+    lines = _LINE_ENDS.split(text)
+    if not lines[-1]:
+        lines.pop()
+    for number, line in enumerate(lines, 1):
+        if len(line) > LONGEST_LINE:
+            raise ClipError(f"{path} line {number}: the line is longer than {LONGEST_LINE} characters")
+    return lines
 
 
 class Lines:
@@ -49,7 +66,7 @@ class Lines:
         self.at = 0  # line about to be read, from 0
 
     def __bool__(self) -> bool:
-        """Whether anything is left; stands at the next line with words then."""
+        """Whether anything is left; moves on to the next line with words."""
         while self.at < len(self.lines) and not self._words(self.at):
             self.at += 1
         return self.at < len(self.lines)
@@ -62,7 +79,7 @@ class Lines:
         """Words of the next line, or an error that says what was expected."""
         if not self:
             self.at = len(self.lines)
-            raise self.wrong(f"the file ends where {wanted} should stand", len(self.lines))
+            raise self.wrong(f"the file ends where {wanted} is expected", len(self.lines))
         return self._words(self.at)
 
     def take(self, wanted: str) -> list[str]:
@@ -72,14 +89,14 @@ class Lines:
         return words
 
     def wrong(self, message: str, line: int | None = None) -> ClipError:
-        """An error at a line (counted from 1), or at the one last taken."""
-        return ClipError(f"{self.path} line {max(1, self.at if line is None else line)}: {message}")
+        """An error at a line (counted from 1), or at the one last taken. Names in it may hold anything."""
+        return ClipError(f"{self.path} line {max(1, self.at if line is None else line)}: {one_line(message)}")
 
     def fail(self, message: str) -> NoReturn:
         raise self.wrong(message)
 
     def numbers(self, words: list[str], what: str, line: int | None = None) -> list[float]:
-        """Finite numbers, or an error that shows the first word that is none."""
+        """Finite numbers of a believable size, or an error that quotes the first word that is not one."""
         try:
             values = [float(w) for w in words]
         except ValueError:
@@ -87,12 +104,14 @@ class Lines:
             raise self.wrong(f"'{bad[:40]}' in {what} is not a number", line) from None
         for word, value in zip(words, values):
             if not math.isfinite(value):
-                raise self.wrong(f"'{word}' in {what} is not a finite number", line)
+                raise self.wrong(f"'{word[:40]}' in {what} is not a finite number", line)
+            if abs(value) > HUGE:
+                raise self.wrong(f"'{word[:40]}' in {what} is too large for a length or an angle", line)
         return values
 
     def whole(self, word: str, what: str) -> int:
         """A whole number, zero or more."""
-        if not word.isascii() or not word.isdigit():
+        if not word.isascii() or not word.isdigit() or len(word) > 12:
             self.fail(f"'{word[:40]}' in {what} is not a whole number")
         return int(word)
 

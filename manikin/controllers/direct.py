@@ -17,7 +17,7 @@ from manikin.controllers.brakes import limit_rows, tie_rows
 from manikin.linear.hierarchy import Bounds, Level, identity, solve_stacked
 from manikin.physics.skeleton import Answer, Skeleton
 from manikin.physics.world import Control, TaskReport, World
-from manikin.tasks.task import Task, rows_of
+from manikin.tasks.task import Task, relative_weights, rows_of
 
 Array = NDArray[np.float64]
 
@@ -165,12 +165,13 @@ def _drive(
 
 
 def _levels(tasks: Sequence[Task], places: tuple[slice, ...], A: Array, b: Array) -> NDArray[np.int64]:
-    """Where levels begin and end: rows of equal priority together. Weights within a level are multiplied in."""
+    """Where levels begin and end: rows of equal priority together. Relative weights within a level are multiplied in."""
     ends = [0]
-    for k, (task, rows) in enumerate(zip(tasks, places)):
-        if task.weight != 1.0:
-            A[rows] *= task.weight
-            b[rows] *= task.weight
+    weights = relative_weights([t.priority for t in tasks], [t.weight for t in tasks])
+    for k, (task, rows, weight) in enumerate(zip(tasks, places, weights)):
+        if weight != 1.0:
+            A[rows] *= weight
+            b[rows] *= weight
         if k + 1 == len(tasks) or tasks[k + 1].priority != task.priority:
             ends.append(rows.stop)
     return np.array(ends if tasks else [0, 0])

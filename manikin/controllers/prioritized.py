@@ -1,7 +1,7 @@
 """Prioritized control of dynamic manipulation. Abe & Popovic 2006, sections 3 and 4.
 
-Any number of levels, joint-space and Cartesian tasks at any of them, closed loops and unactuated joints included. Joint
-limits stand above all tasks; task-space force limits are applied to each task that has one before it is solved.
+Any number of levels with joint-space and Cartesian tasks, closed loops and unactuated joints included. Joint limits have
+priority over all tasks; task-space force limits are applied to each task that has one before it is solved.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,19 +19,20 @@ from manikin.physics.support import MET
 from manikin.physics.world import Control, TaskReport, World
 from manikin.tasks.limits import Bounds, JointLimits, Limit, clamp_force
 from manikin.tasks.measures import Measure, Posture, Reading, plan_of
-from manikin.tasks.task import Task, rows_of
+from manikin.tasks.task import Task, relative_weights, rows_of
 
 Array = NDArray[np.float64]
 
 
 class Solution(NamedTuple):
-    """What the controller decided: the input z, torques [N m], constraint forces, and how the tasks fared.
+    """What the controller decided: the input z, torques [N m], constraint forces, and how far each task is met.
 
-    ctrl: the torques as the actuators get them, within their limits and with what implicit damping takes away in a step.
+    ctrl: the torques sent to the actuators, within their limits and compensated for implicit damping.
 
     ground (m, 3): forces [N] at the sole points of characters on their own feet; short: by how much [m/s^2] the ground
-    could not give what the tasks asked for, before they were solved again with what it can give.
+    could not supply what the tasks needed, before they were solved again with what it can supply.
     missed: for each task the length of wanted minus commanded acceleration.
+    warnings: tasks that have no effect, and why.
     """
 
     z: Array
@@ -42,37 +43,45 @@ class Solution(NamedTuple):
     short: float
     report: Callable[[], dict[str, TaskReport]]
     missed: Callable[[], dict[str, float]]
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Prioritized:
-    """soft: rows of which less than this share is left are damped (0.005 exact but hard, 0.1 very soft).
+    """soft: rows of which less than this fraction is left are damped (0.005 exact but hard, 0.1 soft).
 
     compensate: False is the classic projection, which does not account for what higher tasks do to lower ones.
     limits: what no task may break, such as joint limits.
+    hardest: no level changes the motion by more than it takes to accelerate the whole mass by this [m/s^2].
     """
 
-    soft: float = 0.02
+    soft: float = 0.1
     compensate: bool = True
     limits: tuple[Limit, ...] = (JointLimits(),)
+    hardest: float = 7.0
 
     def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control:
         """Torques for the present state, within the actuators' limits."""
         solution = self.solve(world, tasks, dt)
-        return Control(solution.ctrl, None, solution.report)
+        return Control(solution.ctrl, None, solution.report, warnings=solution.warnings)
 
     def solve(self, world: World, tasks: Sequence[Task], dt: float) -> Solution:
         """The prioritized torques before any actuator limit."""
         dynamics = world.dynamics()
         response = dynamics.response()
         n, nu = len(response.h), len(response.layout.actuated)
-        order, lowest, table = _arrange(nu, *[(t.active, t.priority, t.measure, t.weight, t.max_force) for t in tasks])
+        order, lowest, table, below = _arrange(nu, *[(t.active, t.priority, t.measure, t.weight, t.max_force) for t in tasks])
         levels, last = [tasks[k] for k in order], None if lowest is None else tasks[lowest]
+        dropped = [tasks[k] for k in below]
+        if dropped:
+            # nothing is done for them, but how far they are from their goals is still known
+            rows_of(dropped, world, dt)
         rows, wanted, places = rows_of(levels, world, dt)
-        rest_rows, rest_wanted = self._ask_last(world, response, last, dt)
+        rest_rows, rest_wanted = self._last_rows(world, response, last, dt)
         bounds = _merged([limit.bounds(dynamics) for limit in self.limits], n)
         asked = (rows, wanted, table, rest_rows, rest_wanted, *bounds)
-        motors, how = (*world.torque_limits, world.step_damping), (self.soft, self.compensate)
+        longest = self.hardest * np.sqrt(world.acting_mass)
+        motors, how = (*world.torque_limits, world.step_damping), (self.soft, longest, self.compensate)
         maps, force, z = response.maps, np.empty(len(order)), np.empty(n)
         driven = (np.empty(nu), np.empty(nu), np.empty(len(response.layout.weights)))
         _solve(*asked, *motors, *maps, *how, force, z, *driven)  # type: ignore[call-arg]
@@ -87,17 +96,19 @@ class Prioritized:
 
         def report() -> dict[str, TaskReport]:
             out = {t.name: TaskReport(t.error, float(f), t.max_force or float("nan")) for t, f in zip(levels, force)}
-            return out if last is None else out | {last.name: TaskReport(last.error)}
+            rest = dropped if last is None else [last, *dropped]
+            return out | {t.name: TaskReport(t.error) for t in rest}
 
         def missed() -> dict[str, float]:
             gap = rows @ z - wanted
             out = {t.name: float(np.linalg.norm(gap[place])) for t, place in zip(levels, places)}
             return out if last is None else out | {last.name: float(np.linalg.norm(rest_rows @ z - rest_wanted))}
 
-        return Solution(z, *driven, ground, short, report, missed)
+        warnings = tuple(no_effect(t.name, last.name) for t in dropped) if last is not None else ()
+        return Solution(z, *driven, ground, short, report, missed, warnings)
 
-    def _ask_last(self, world: World, response: Response, task: Task | None, dt: float) -> tuple[Array, Array]:
-        """A posture of all joints takes what is left: its rows are those of the joints themselves."""
+    def _last_rows(self, world: World, response: Response, task: Task | None, dt: float) -> tuple[Array, Array]:
+        """A posture of all joints uses the remaining freedom: its rows are those of the joints themselves."""
         if task is None:
             return _no_rows(world.model.nv), np.zeros(0)
         measure = task.measure
@@ -134,13 +145,13 @@ def _drive(
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
     torque: Array, ctrl: Array, reaction: Array,
 ) -> None:  # fmt: skip
-    """Torques of a motion, the same as the actuators get them, and the constraint forces."""
+    """Torques of a motion, the actuator inputs that produce them, and the constraint forces."""
     torques(z, h, L, lever, actuated, tied, soles, ground, LD, root, start, count, column, torque, reaction)
-    # damping is integrated implicitly: a step moves M + dt D, and what is planned should come true
+    # damping is integrated implicitly, as if the inertia were M + dt D: add dt D qacc so that qacc is realised
     qacc = acceleration(z, units)
     for j in range(torque.shape[0]):
         t = torque[j] + step_damping[j] * qacc[actuated[j]]
-        # a number that is lost stays lost: the world then says so
+        # NaN stays NaN: the world reports it
         ctrl[j] = weakest[j] if t < weakest[j] else strongest[j] if t > strongest[j] else t
 
 
@@ -151,11 +162,11 @@ def _solve(
     basis: Array, constrained: int, decided: int, motion: Array, unforced: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
-    soft: float, compensate: bool, force: Array, z: Array, torque: Array, ctrl: Array, reaction: Array,
+    soft: float, longest: float, compensate: bool, force: Array, z: Array, torque: Array, ctrl: Array, reaction: Array,
 ) -> None:  # fmt: skip
-    """One call for the whole step: rows over the input, force limits, levels, torques.
+    """The whole step in one call: rows over the input, force limits, levels, torques.
 
-    rows come as Jacobians and leave as rows over the input; wanted leaves as the force limits allow.
+    rows: Jacobians on entry, rows over the input on return; wanted: reduced to what the force limits allow.
     tasks (t, 5): rows, priority, weight, largest force (0 for none), rows per block.
     """
     half_solve(rows, units)
@@ -170,7 +181,22 @@ def _solve(
         r += k
     weights, starts = _by_level(tasks)
     solve_levels(
-        rows, wanted, weights, starts, rest_rows, rest_wanted, bounded, low, high, basis, decided, motion, soft, compensate, z
+        rows,
+        wanted,
+        weights,
+        starts,
+        rest_rows,
+        rest_wanted,
+        bounded,
+        low,
+        high,
+        basis,
+        decided,
+        motion,
+        soft,
+        longest,
+        compensate,
+        z,
     )
     none = np.zeros((0, 3))
     _drive(
@@ -186,20 +212,20 @@ def _solve_on_feet(
     basis: Array, constrained: int, decided: int, motion: Array, unforced: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
-    rigid: Array, soles: Array, touching: Array, of: Array, soft: float, compensate: bool,
+    rigid: Array, soles: Array, touching: Array, of: Array, soft: float, longest: float, compensate: bool,
     torque: Array, ctrl: Array, reaction: Array, ground: Array,
 ) -> float:  # fmt: skip
-    """What is left of the motion z of _solve when the ground only pushes, and only so far aside."""
+    """The motion z of _solve, changed to what the ground can support: it only pushes, within friction."""
     ground[:] = 0.0
     short = press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
     if short > MET:
-        # what the ground can give stands above all tasks, and they are solved again
+        # the wrench that the ground can supply has priority over all tasks, which are solved again
         basis, motion = basis.copy(), motion.copy()
         decided = give_wrench(h, rigid, soles, of, ground, motion, basis, decided, LD, root, start, count, column)
         weights, starts = _by_level(tasks)
         solve_levels(
             rows, wanted, weights, starts, rest_rows, rest_wanted, bounded, low, high, basis, decided, motion,
-            soft, compensate, z,
+            soft, longest, compensate, z,
         )  # fmt: skip
         press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
     _drive(
@@ -221,30 +247,36 @@ def _merged(bounds: list[Bounds], n: int) -> Bounds:
     return Bounds(*(np.concatenate(part) for part in zip(*bounds)))
 
 
+def no_effect(task: str, posture: str) -> str:
+    """Why a task below a posture of all joints does nothing."""
+    return f"task '{task}' has no effect: task '{posture}' has a higher priority and leaves no joint free"
+
+
+Listed = tuple[bool, int, Measure, float, float | None]
+
+
 @lru_cache(64)
-def _arrange(
-    actuated: int, *tasks: tuple[bool, int, Measure, float, float | None]
-) -> tuple[tuple[int, ...], int | None, Array]:  # fmt: skip
-    """Which tasks, by their places in the list, make the levels, which takes what is left below them, and the levels as the
-    kernel reads them. They are the same from step to step."""
-    order, last = _split(actuated, tasks)
+def _arrange(actuated: int, *tasks: Listed) -> tuple[tuple[int, ...], int | None, Array, tuple[int, ...]]:
+    """The tasks, by their places in the list, that make the levels; the one that uses what is left below them; the levels as
+    the kernel reads them; and active tasks that have no effect. They stay the same from step to step."""
+    order, last, dropped = _split(actuated, tasks)
     rows = plan_of(*(tasks[k][2] for k in order)).rows
     table = np.empty((len(order), 5))
-    for i, (k, place) in enumerate(zip(order, rows)):
-        _, priority, measure, weight, most = tasks[k]
+    weights = relative_weights([tasks[k][1] for k in order], [tasks[k][3] for k in order])
+    for i, (k, place, weight) in enumerate(zip(order, rows, weights)):
+        _, priority, measure, _, most = tasks[k]
         table[i] = place.stop - place.start, priority, weight, most or 0.0, measure.block
-    return order, last, table
+    return order, last, table, dropped
 
 
-def _split(
-    actuated: int, tasks: Sequence[tuple[bool, int, Measure, float, float | None]]
-) -> tuple[tuple[int, ...], int | None]:  # fmt: skip
-    """Active tasks by priority, up to a posture of all joints that is alone at its level: nothing is left below it."""
+def _split(actuated: int, tasks: Sequence[Listed]) -> tuple[tuple[int, ...], int | None, tuple[int, ...]]:
+    """Active tasks by priority, down to a posture of all joints that is alone at its level; the tasks below it, for which
+    it leaves no freedom."""
     order = sorted((k for k, task in enumerate(tasks) if task[0]), key=lambda k: tasks[k][1])
     for i, k in enumerate(order):
         _, priority, measure, _, _ = tasks[k]
         if isinstance(measure, Posture) and len(measure.dofs) == actuated:
             neighbours = order[max(i - 1, 0) : i] + order[i + 1 : i + 2]
             if all(tasks[n][1] != priority for n in neighbours):
-                return tuple(order[:i]), k
-    return tuple(order), None
+                return tuple(order[:i]), k, tuple(order[i + 1 :])
+    return tuple(order), None, ()

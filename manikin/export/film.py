@@ -38,7 +38,11 @@ class Film:
     def moments(self, recording: Recording) -> list[int]:
         """Frames of the recording that are shown, one after the other."""
         times = np.arange(0, recording.time[-1] + 1e-9, 1 / self.fps)
-        return [int(f) for f in np.abs(recording.time[None] - times[:, None]).argmin(axis=1)]
+        # the frame before, or the one after where that is nearer
+        after = np.searchsorted(recording.time, times).clip(1, max(1, len(recording.time) - 1))
+        before = recording.time[after - 1]
+        nearer = (times - before > recording.time[after.clip(max=len(recording.time) - 1)] - times) & (len(recording.time) > 1)
+        return [int(f) for f in after - 1 + nearer]
 
 
 def frames(recording: Recording, film: Film) -> Generator[Image]:
@@ -53,7 +57,7 @@ def draw(recording: Recording, film: Film, first: int = 0, stride: int = 1) -> G
     """Every `stride`-th frame from `first` on. The camera follows the path that it takes in the whole film."""
     shown = film.moments(recording)
     with Painter(recording, film.width, film.height) as painter:
-        views = painter.follow(shown, view_of(recording), CALM * film.fps)
+        views = painter.follow(shown, view_of(recording, film.width / film.height), CALM * film.fps)
         for frame, view in list(zip(shown, views))[first::stride]:
             yield painter.draw(frame, view)
 

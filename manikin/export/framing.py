@@ -1,4 +1,4 @@
-"""Framing: where to look from so that the characters are in the picture."""
+"""Framing: where to look from so that the characters are in the picture, at a distance that suits their size."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,19 +12,25 @@ from manikin.export.soft import SoftSurface
 
 Array = NDArray[np.float64]
 
-# geometry that is drawn: shells and props; collision capsules are not for looking at
+# geom groups that are drawn: shells and props, but no collision capsules
 DRAWN = 3
-# a character that is followed stays within this share of the picture
+# a character that is followed stays within this fraction of the picture
 ROOM = 0.8
-# and is seen from no nearer than this share of the distance that the scene asks for
+# and what is framed fills this fraction of it
+FILL = 0.88
+# a camera that follows goes no nearer than this fraction of the distance that the scene asks for
 NEAREST = 0.65
 # a little over the edge is still in the picture
 EDGE = 1.05
+# a camera that sees everything from one place may be this much farther away than one that follows
+FARTHER = 2.0
+# and none is nearer than this [m]
+CLOSEST = 0.4
 
 
 @dataclass(frozen=True)
 class View:
-    """azimuth from the character's front, elevation [deg], distance [m], point looked at [m]."""
+    """azimuth from the front (X) towards the character's left, elevation [deg], distance [m], point looked at [m]."""
 
     azimuth: float = 38.0
     elevation: float = -9.0
@@ -43,29 +49,66 @@ def outline(model: mujoco.MjModel, data: mujoco.MjData, bodies: Sequence[int], s
     return np.vstack(places + [surface.places(data.flexvert_xpos) for surface in soft])
 
 
+def _seen(points: Array, view: View, aspect: float) -> tuple[Array, Array]:
+    """Points (n, 3) relative to the point looked at: (n, 2) right and up, the first divided by aspect; (n,) depth [m]."""
+    yaw, tilt = np.deg2rad(180 + view.azimuth), np.deg2rad(view.elevation)
+    forward = np.array([np.cos(tilt) * np.cos(yaw), np.cos(tilt) * np.sin(yaw), np.sin(tilt)])
+    right = np.array([np.sin(yaw), -np.cos(yaw), 0.0])
+    away = points - np.array(view.at)
+    return np.stack([away @ right / aspect, away @ np.cross(right, forward)], axis=1), away @ forward
+
+
 def across(points: Array, view: View, fovy: float, aspect: float) -> Array:
     """Where points (n, 3) are in a picture: (n, 2) right and up from its middle, 1 at its edges. fovy [deg]."""
-    turn, tilt = np.deg2rad(180 + view.azimuth), np.deg2rad(view.elevation)
-    forward = np.array([np.cos(tilt) * np.cos(turn), np.cos(tilt) * np.sin(turn), np.sin(tilt)])
-    right = np.array([np.sin(turn), -np.cos(turn), 0.0])
-    away = points - (np.array(view.at) - view.distance * forward)
+    sides, depth = _seen(points, view, aspect)
+    depth = depth + view.distance
     half = np.tan(np.deg2rad(fovy) / 2)
-    sides = np.stack([away @ right / aspect, away @ np.cross(right, forward)], axis=1)
     # what is behind the camera is nowhere
-    depth = away @ forward
     return np.where(depth[:, None] > 1e-6, sides / np.maximum(depth, 1e-6)[:, None] / half, np.inf)
 
 
-def in_view(outlines: Sequence[Array], views: Sequence[View], fovy: float, aspect: float, share: float = EDGE) -> bool:
-    """Whether everything is within this share of its picture."""
-    return all(np.abs(across(points, view, fovy, aspect)).max() <= share for points, view in zip(outlines, views))
+def fitted(points: Array, view: View, fovy: float, aspect: float, room: float = FILL) -> View:
+    """The view from the same direction that looks at the middle of points (n, 3) and is as near as shows them all."""
+    x, y, z = (points.min(axis=0) + points.max(axis=0)) / 2
+    view = replace(view, at=(float(x), float(y), float(z)))
+    sides, depth = _seen(points, view, aspect)
+    distance = (np.abs(sides).max(axis=1) / (room * np.tan(np.deg2rad(fovy) / 2)) - depth).max()
+    return replace(view, distance=max(float(distance), CLOSEST))
+
+
+def framed(outlines: Sequence[Array], view: View, fovy: float, aspect: float, room: float = FILL) -> View:
+    """A view, from the direction of `view`, that suits the size and the motion of what is shown at some moments.
+
+    It shows everything from one place. If that were far away, it is as near as each single moment allows, and has to follow.
+    """
+    outlines = [points for points in outlines if len(points)]
+    if not outlines:
+        return view
+    whole = fitted(np.vstack(outlines), view, fovy, aspect, room)
+    single = [fitted(points, view, fovy, aspect, room) for points in outlines]
+    near = max(v.distance for v in single)
+    return whole if whole.distance <= FARTHER * near else replace(single[0], distance=near)
+
+
+def within_reach(characters: Array, others: Array) -> Array:
+    """Those of `others` (n, 3) that are no farther from the characters than these are large."""
+    if not len(characters):
+        return others
+    low, high = characters.min(axis=0), characters.max(axis=0)
+    gap = np.maximum(np.maximum(low - others, others - high), 0.0)
+    return others[np.linalg.norm(gap, axis=1) <= np.linalg.norm(high - low) / 2]
+
+
+def in_view(outlines: Sequence[Array], views: Sequence[View], fovy: float, aspect: float, room: float = EDGE) -> bool:
+    """Whether everything is within this fraction of its picture."""
+    return all(np.abs(across(points, view, fovy, aspect)).max() <= room for points, view in zip(outlines, views))
 
 
 def keep_in_view(outlines: Sequence[Array], view: View, fovy: float, aspect: float, calm: float = 0.0) -> list[View]:
-    """A view for each moment, of which the outlines of the characters are given.
+    """A view for each moment, given the outlines of the characters at these moments.
 
-    They are all the same while nothing leaves the picture. Otherwise the camera goes along over the ground, as near as
-    shows everything; it does not go up and down, so that a leap is seen as one. calm: moments over which its way is smoothed.
+    They are all the same while nothing leaves the picture. Otherwise the camera follows over the ground, as near as shows
+    everything; it keeps its height, so that a leap looks like one. calm: moments over which its path is smoothed.
     """
     views = [view] * len(outlines)
     if not outlines or min(len(points) for points in outlines) == 0 or in_view(outlines, views, fovy, aspect):
@@ -75,7 +118,7 @@ def keep_in_view(outlines: Sequence[Array], view: View, fovy: float, aspect: flo
     height = (lowest[:, 2].min() + highest[:, 2].max()) / 2
     if calm > 0:
         middle = gaussian_filter1d(middle, calm, axis=0, mode="nearest")
-    # from near by on, further and further
+    # starting near, move away until everything is seen
     distance = NEAREST * view.distance
     while distance < 100 * view.distance:
         views = [replace(view, distance=distance, at=(float(x), float(y), float(height))) for x, y, _ in middle]

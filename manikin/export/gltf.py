@@ -1,4 +1,4 @@
-"""GLB: the character with its skin, the props, and the animation, in one file that Blender opens as it is.
+"""GLB: the character with its skin, the props, and the animation, in one file that Blender opens directly.
 
 Everything is read from the recording's own model, so any recording exports. glTF is Y up: (x, y, z) becomes (y, z, x).
 """
@@ -30,7 +30,7 @@ def save_glb(recording: Recording, path: Path) -> None:
 
 
 def glb_bytes(recording: Recording, flesh: bool = True) -> bytes:
-    """A recording as binary glTF. flesh: with the soft surfaces; who draws them otherwise leaves them out."""
+    """A recording as binary glTF. flesh: with the soft surfaces; the studio, which draws them itself, leaves them out."""
     return _Builder(recording, flesh).build()
 
 
@@ -50,7 +50,7 @@ class _Builder:
     blob: bytearray = field(default_factory=bytearray)
     gltf: gl.GLTF2 = field(default_factory=gl.GLTF2)
     materials: dict[Colour, int] = field(default_factory=dict)
-    times: int | None = None  # the accessor that all tracks share, made with the first of them
+    times: int | None = None  # the accessor that all tracks use, made with the first of them
 
     def build(self) -> bytes:
         recording, g = self.recording, self.gltf
@@ -83,8 +83,10 @@ class _Builder:
 
     def _body_node(self, body: int, nodes: dict[int, int]) -> int:
         parent = self.track.parent(body)
-        place, turn = self.track.local(body, parent)
-        node = gl.Node(name=self.track.name(body), translation=_points(place[0]).tolist(), rotation=_quats(turn[0]).tolist())
+        place, rotation = self.track.local(body, parent)
+        node = gl.Node(
+            name=self.track.name(body), translation=_points(place[0]).tolist(), rotation=_quats(rotation[0]).tolist()
+        )
         self.gltf.nodes.append(node)
         number = len(self.gltf.nodes) - 1
         if parent:
@@ -93,8 +95,8 @@ class _Builder:
             self._put_under(self.flesh_root, number)
         else:
             self.gltf.scenes[0].nodes.append(number)
-        if np.ptp(turn, axis=0).max() > 1e-9:
-            self._animate(number, "rotation", _quats(turn))
+        if np.ptp(rotation, axis=0).max() > 1e-9:
+            self._animate(number, "rotation", _quats(rotation))
         if np.ptp(place, axis=0).max() > 1e-9:
             self._animate(number, "translation", _points(place))
         return number
@@ -141,12 +143,12 @@ class _Builder:
                 inverseBindMatrices=self._binds(self.track.rest, bodies),
             )
         )
-        # a skinned mesh's node stands at the root, without a transform
+        # a skinned mesh's node is at the root, without a transform
         g.nodes.append(gl.Node(name=f"{root}_figure", mesh=len(g.meshes) - 1, skin=len(g.skins) - 1))
         g.scenes[0].nodes.append(len(g.nodes) - 1)
 
     def _add_flesh_root(self, soft: list[SoftSurface]) -> None:
-        """The node that all nodes of flesh hang on: the joints of a skin must have a root in common."""
+        """The parent of all nodes of flesh: the joints of a skin must have a root in common."""
         self.free_nodes = self.track.free_nodes() if soft else {}
         if soft:
             self.gltf.nodes.append(gl.Node(name="flesh"))
@@ -154,9 +156,9 @@ class _Builder:
             self.gltf.scenes[0].nodes.append(self.flesh_root)
 
     def _add_flesh(self, surfaces: list[SoftSurface], nodes: dict[int, int]) -> None:
-        """Soft surfaces as a skin over the nodes of the flesh: barycentric weights are just what linear blending does.
+        """Soft surfaces as a skin over the nodes of the flesh: linear blending with barycentric weights is exact.
 
-        Joints only move: a free node is a body's own, a node fixed to a bone gets one beside it that does not turn.
+        Joints only translate: a free node is a body of its own, one fixed to a bone gets an extra joint that does not rotate.
         """
         g, points = self.gltf, self.track.points
         joints = []
@@ -191,9 +193,9 @@ class _Builder:
     def _binds(self, rest: Pose, bodies: list[int]) -> int:
         matrices = np.tile(np.eye(4), (len(bodies), 1, 1))
         for k, body in enumerate(bodies):
-            turn = quat_to_matrix(rest.quat[body])[np.ix_([1, 2, 0], [1, 2, 0])]
-            matrices[k, :3, :3] = turn.T
-            matrices[k, :3, 3] = -turn.T @ _points(rest.position[body])
+            rotation = quat_to_matrix(rest.quat[body])[np.ix_([1, 2, 0], [1, 2, 0])]
+            matrices[k, :3, :3] = rotation.T
+            matrices[k, :3, 3] = -rotation.T @ _points(rest.position[body])
         columns = matrices.transpose(0, 2, 1).reshape(-1, 16).astype("<f4")
         return self._accessor(columns, gl.MAT4, gl.FLOAT)
 

@@ -30,6 +30,8 @@ def make_report(recording: Recording, realtime_factor: float | None = None) -> R
         "seed": meta["seed"],
         "realtime_factor": None if realtime_factor is None else round(realtime_factor, 3),
     }
+    if meta.get("warnings"):
+        out["warnings"] = meta["warnings"]
     facts = tomllib.loads(meta["scene"]).get("facts", {})
     if meta.get("drawn"):
         out["drawn"] = meta["drawn"]

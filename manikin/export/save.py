@@ -1,5 +1,6 @@
 """save(take, path): the kind of file follows from its extension."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -39,6 +40,7 @@ def save(take: Take | Recording, path: str | Path, progress: Callable[[float], N
     path = Path(path)
     check_output(path)
     recording = take.recording if isinstance(take, Take) else take
+    _check_text(recording, path)
     kind = path.suffix.lower()
     if kind == ".npz":
         recording.save(path)
@@ -67,6 +69,16 @@ def save(take: Take | Recording, path: str | Path, progress: Callable[[float], N
             save_mp4(recording, path, progress)
 
 
+def _check_text(recording: Recording, path: Path) -> None:
+    """Refuse text that no file can hold: halves of characters, which JSON can smuggle in."""
+    for text in (recording.mjcf, json.dumps([recording.meta, *recording.tasks], ensure_ascii=False, default=str)):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            around = ascii(text[max(0, error.start - 20) : error.end + 20])
+            raise OutputError(f"{path}: a text in the recording cannot be encoded: {around}") from error
+
+
 # text of this size [bytes] takes long to read, and its binary form is about a third of it
 BIG_TEXT = 20e6
 
@@ -80,6 +92,8 @@ def remark(recording: Recording, path: Path) -> str:
         return f"in Blender set {fps:g} fps before importing, then frames 0 to {last}"
     if kind in USD:
         size = path.stat().st_size
-        text = f"{size / 1e6:.0f} MB of text, {path.stem}.usdc is a third of it; " if kind == ".usda" and size > BIG_TEXT else ""
+        text = (
+            f"{size / 1e6:.0f} MB of text, {path.stem}.usdc is a third of it; " if kind == ".usda" and size > BIG_TEXT else ""
+        )
         return f"{text}in Blender set {fps:g} fps"
     return ""

@@ -1,7 +1,7 @@
 """Surfaces of soft bodies: each vertex of a model's skins follows four nodes of its flesh by barycentric weights.
 
-MuJoCo's own skinning lets a skin's bones turn, which nodes do not; here the weights act on the nodes as they are. Names tie
-them: the skins of the flex `flesh` are called `flesh_0`, `flesh_1`, ...
+MuJoCo's own skinning lets a skin's bones rotate, which nodes do not; the weights here act on the nodes directly. Names
+connect them: the skins of the flex `flesh` are called `flesh_0`, `flesh_1`, ...
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SoftSurface:
-    """One skin: where its vertices stand in the model's arrays, its colour, the surface at rest and what it follows."""
+    """One skin: its number in the model, its colour, the surface at rest and what it follows."""
 
     name: str
     skin: int
@@ -59,7 +59,7 @@ def soft_surfaces(model: mujoco.MjModel) -> list[SoftSurface]:
         start, count = int(model.flex_elemdataadr[flex]), int(model.flex_elemnum[flex])
         corners = model.flex_elem[start : start + 4 * count].reshape(-1, 4) + int(model.flex_vertadr[flex])
         place = embed(vertices, Tets(data.flexvert_xpos, corners.astype(np.int64)))
-        # vertices on a face come back a hair outside, from single precision
+        # rounding to single precision puts vertices on a face slightly outside
         weights = np.maximum(place.weights, 0.0)
         weights /= weights.sum(axis=1, keepdims=True)
         colour = _colour(model, skin)
@@ -75,7 +75,7 @@ def _colour(model: mujoco.MjModel, skin: int) -> Colour:
 
 
 def draw_soft(scene: mujoco.MjvScene, surfaces: list[SoftSurface], data: mujoco.MjData) -> None:
-    """Put the surfaces, as they are now, in place of MuJoCo's own skins in a scene about to be drawn."""
+    """Replace MuJoCo's own skins by the surfaces, as they are now, in a scene about to be drawn."""
     for soft in surfaces:
         now = soft.at(data.flexvert_xpos)
         start, count = 3 * int(scene.skinvertadr[soft.skin]), 3 * int(scene.skinvertnum[soft.skin])

@@ -1,4 +1,4 @@
-"""What every animation file is made of: where the bodies were, which of them make a character, and its skin."""
+"""What every animation file is made from: where the bodies were, which of them form a character, and its skin."""
 
 from dataclasses import dataclass
 
@@ -49,7 +49,7 @@ class Track:
         return int(self.model.body_parentid[body])
 
     def joints_above(self, bodies: list[int]) -> list[int]:
-        """For each body of a character the nearest one above that belongs to it too; 0 for its root."""
+        """For each body of a character its nearest ancestor that also belongs to the character; 0 for its root."""
         out = []
         for body in bodies:
             above = self.parent(body)
@@ -59,7 +59,7 @@ class Track:
         return out
 
     def free_nodes(self) -> dict[int, int]:
-        """Bodies that are free nodes of flesh, and which of its points each is."""
+        """Bodies that are free nodes of flesh, each with the number of its point."""
         cast = {b for bodies in self.characters.values() for b in bodies}
         return {body: k for k, body in enumerate(self.points.bodies.tolist()) if body not in cast}
 
@@ -69,11 +69,11 @@ class Track:
         return [b for b in range(self.model.nbody) if b not in cast]
 
     def local(self, body: int, parent: int) -> tuple[Array, Array]:
-        """Pose (T, 3), (T, 4) of a body in its parent's frame; quaternions run without sign flips."""
-        place, turn = self.poses.local(body, parent)
-        sign = np.where((turn[1:] * turn[:-1]).sum(axis=1) < 0, -1.0, 1.0)
-        turn = turn * np.concatenate([[1.0], np.cumprod(sign)])[:, None]
-        return place, turn / np.linalg.norm(turn, axis=1, keepdims=True)
+        """Pose (T, 3), (T, 4) of a body in its parent's frame; quaternions have no sign flips."""
+        place, rotation = self.poses.local(body, parent)
+        sign = np.where((rotation[1:] * rotation[:-1]).sum(axis=1) < 0, -1.0, 1.0)
+        rotation = rotation * np.concatenate([[1.0], np.cumprod(sign)])[:, None]
+        return place, rotation / np.linalg.norm(rotation, axis=1, keepdims=True)
 
     def skin(self, bodies: list[int]) -> dict[Colour, tuple[Surface, Ints]]:
         """The surface of a character at rest, by colour, and which of its bodies each vertex (n,) follows."""

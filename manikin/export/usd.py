@@ -1,7 +1,7 @@
 """USD: the characters as UsdSkel (skeleton, skin, animation), the props as moving meshes. Needs the extra `usd` (usd-core).
 
 Everything is read from the recording's own model, so any recording exports. Z up, metres; a time code is a frame. Below the
-root everything has the recording's own coordinates; the root turns forward from X to -Y, which is where GLB and BVH face.
+root everything has the recording's own coordinates; the root rotates forward from X to -Y, which is where GLB and BVH face.
 """
 
 import tempfile
@@ -122,14 +122,14 @@ class _Builder:
         rest, track = self.track.rest, self.track
         skeleton.CreateJointsAttr(joints)
         skeleton.CreateBindTransformsAttr(_matrices(rest.position[bodies], rest.quat[bodies]))
-        places, turns = (np.array(v) for v in zip(*[rest.local(b, a) for b, a in zip(bodies, above)]))
-        skeleton.CreateRestTransformsAttr(_matrices(places, turns))
+        places, rotations = (np.array(v) for v in zip(*[rest.local(b, a) for b, a in zip(bodies, above)]))
+        skeleton.CreateRestTransformsAttr(_matrices(places, rotations))
 
         motion = UsdSkel.Animation.Define(self.stage, skeleton.GetPath().AppendChild("motion"))
-        places, turns = (np.stack(v, axis=1) for v in zip(*[track.local(b, a) for b, a in zip(bodies, above)]))
+        places, rotations = (np.stack(v, axis=1) for v in zip(*[track.local(b, a) for b, a in zip(bodies, above)]))
         motion.CreateJointsAttr(joints)
         self._animate(motion.CreateTranslationsAttr(), map(_vectors, places))
-        self._animate(motion.CreateRotationsAttr(), map(_quats, turns))
+        self._animate(motion.CreateRotationsAttr(), map(_quats, rotations))
         motion.CreateScalesAttr(Vt.Vec3hArray(len(bodies), Gf.Vec3h(1.0)))
         UsdSkel.BindingAPI.Apply(skeleton.GetPrim()).CreateAnimationSourceRel().SetTargets([motion.GetPath()])
         self._add_skin(figure, skeleton, bodies)
@@ -180,11 +180,11 @@ class _Builder:
             prop = UsdGeom.Xform.Define(self.stage, self._path(paths[parent] if parent else self.root, self.track.name(body)))
             if body:
                 paths[body] = prop.GetPath()
-                place, turn = self.track.local(body, parent)
+                place, rotation = self.track.local(body, parent)
                 self._animate(prop.AddTranslateOp().GetAttr(), (Gf.Vec3d(*p) for p in place.tolist()), _moves(place))
                 # doubles: the library takes the angle from the real part, which loses small rotations in floats
                 orient = prop.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).GetAttr()
-                self._animate(orient, (Gf.Quatd(*q) for q in turn.tolist()), _moves(turn))
+                self._animate(orient, (Gf.Quatd(*q) for q in rotation.tolist()), _moves(rotation))
             if pieces:
                 path = self._path(prop.GetPath(), self.track.name(body))
                 self._mesh(path, {colour: Surface.merged(parts) for colour, parts in pieces.items()})

@@ -8,7 +8,6 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-
 from manikin.errors import OutputError
 from manikin.export.film import Film, frames
 from manikin.export.render import contact_sheet

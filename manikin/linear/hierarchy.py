@@ -2,8 +2,9 @@
 
     min |A_k x - b_k|^2 + |R x + r|^2   subject to   low <= C x <= high
 
-for one level after the other, each in the null space of the ones before. The second term damps what is singular and chooses
-among equals. Where the inequalities contradict each other they give way by the least amount, and how much is told.
+for one level after the other, each in the null space of the ones before. The second term damps singular directions and
+chooses among equal solutions. Where the inequalities contradict each other they give way by the least amount, which is
+reported.
 """
 
 from collections.abc import Sequence
@@ -20,19 +21,20 @@ from manikin.compiled import kernel
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# directions that a level moves by less than this share of its strongest one are left to it all the same: not handed down
+# directions that move a level's rows by less than this fraction of its strongest one are rounding: the level does not use them
+# up, and lower levels get them
 USED = 1e-7
 # how far an inequality may be missed by rounding, relative to its own row
 EXACT = 1e-9
-# the solver passes over inequalities that are hardly moved by what is left to a level: rows shorter than the first of these
-# are made longer, unless they are rounding, which the second tells
+# the solver ignores inequalities that the remaining freedom hardly moves: rows shorter than SHORT are scaled up, except
+# those shorter than NIL, which are rounding
 SHORT, NIL = 1e-3, 1e-12
 _OPTIMAL = (1, 2)
 _NONE = np.zeros(0)
 
 
 class Level(NamedTuple):
-    """A x = b, as nearly as can be."""
+    """A x = b, in the least-squares sense."""
 
     A: Array
     b: Array
@@ -48,14 +50,14 @@ class Bounds(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """x (n,), and by how much (m,) each bound had to be moved to be feasible at all."""
+    """x (n,), and by how much (m,) each bound had to be moved for a solution to exist."""
 
     x: Array
     slack: Array
 
 
 def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array, first: Level | None = None) -> Answer:
-    """x for all levels in turn. first: rows that hold exactly, before anything else (closed loops)."""
+    """x for all levels in turn. first: rows that hold exactly, above all levels (closed loops)."""
     if not levels:
         levels = (Level(np.zeros((0, R.shape[1])), np.zeros(0)),)
     ends = np.array(tuple(accumulate((len(level.b) for level in levels), initial=0)))
@@ -64,7 +66,7 @@ def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array,
 
 
 def solve_stacked(A: Array, b: Array, ends: Ints, bounds: Bounds, R: Array, r: Array, first: Level | None = None) -> Answer:
-    """The same for levels one below the other. ends (k + 1,): level i has the rows from ends[i] to ends[i + 1]."""
+    """The same for stacked levels. ends (k + 1,): level i has the rows from ends[i] to ends[i + 1]."""
     n, last = R.shape[1], len(ends) - 1
     x, N = (np.zeros(n), identity(n)) if first is None or not len(first.A) else _exact(first.A, first.b)
     C, low, high, slack = bounds.C, bounds.low, bounds.high, np.zeros(len(bounds.C))
@@ -78,17 +80,17 @@ def solve_stacked(A: Array, b: Array, ends: Ints, bounds: Bounds, R: Array, r: A
         if flag in _OPTIMAL:
             step, kept = np.asarray(found), True
         elif kept or k:
-            # a solver that gives up must not move anything: standing still keeps all bounds
+            # the solver gave up: no step, which keeps all bounds
             step = np.zeros(N.shape[1])
         else:
-            # nothing keeps all bounds, as it seems
+            # no point seems to keep all bounds
             x, low, high, slack = _feasible(bounds, x, N)
             step, kept = _NONE, True
 
 
 @cache
 def identity(n: int) -> Array:
-    """The unit matrix, which nobody writes to."""
+    """The unit matrix, shared: read only."""
     return np.eye(n)
 
 
@@ -103,10 +105,10 @@ def _free_levels(
     A: Array, b: Array, starts: Ints, k: int, step: Array, C: Array, low: Array, high: Array, kept: bool,
     R: Array, r: Array, x: Array, N: Array,
 ) -> tuple[int, Array, Array, Array, Array, Array, Array, Array]:  # fmt: skip
-    """Levels from k on, as far as they need no solver: the bounds leave the answer as it is. The usual case, and a quick one.
+    """Levels from k on as long as no bound is active, which needs no solver: the usual, fast case.
 
-    step: what was found for level k inside N, or nothing. kept: whether x keeps the bounds already.
-    Returns the first level that its bounds hold back (or how many levels there are), x and N before it, and its problem:
+    step: the solution of level k inside N, or empty. kept: whether x already keeps the bounds.
+    Returns the first level with active bounds (or the number of levels), x and N before it, and its problem:
     min 1/2 y^T H y + f^T y with least <= CN y <= most.
     """
     m, count = C.shape[0], starts.shape[0] - 1
@@ -124,7 +126,7 @@ def _free_levels(
             for i in range(m):
                 least[i], most[i] = low[i] - now[i], high[i] - now[i]
                 if kept or k > 0:
-                    # standing still is allowed, whatever rounding says
+                    # rounding must not exclude the zero step
                     least[i], most[i] = min(least[i], 0.0), max(most[i], 0.0)
                 size = np.sqrt(np.dot(CN[i], CN[i]))
                 if NIL < size < SHORT:
@@ -160,8 +162,8 @@ def _exact(A: Array, b: Array) -> tuple[Array, Array]:
 
 @kernel
 def _null_space(A: Array, N: Array) -> Array:
-    """A basis (n, k) of what of N the rows A do not see: reflections that bring one row after the other, the longest first,
-    onto an axis of its own; the other axes are left."""
+    """A basis (n, k) of the directions of N that do not move the rows A: Householder reflections map one row after the other,
+    the longest first, onto an axis of its own; the other axes remain."""
     B, Q = np.dot(A, N), N.copy()
     k = N.shape[1]
     used, longest = 0, 0.0
@@ -192,7 +194,7 @@ def _null_space(A: Array, N: Array) -> Array:
 
 
 def _feasible(bounds: Bounds, x: Array, N: Array) -> tuple[Array, Array, Array, Array]:
-    """A point x + N y that keeps all bounds; the bounds, moved apart by as little as possible if none does; and how far."""
+    """A point x + N y that keeps all bounds; the bounds, widened by as little as possible if no point does; and by how much."""
     C, low, high, stiff = bounds
     m, k = len(C), N.shape[1]
     now = C @ x
@@ -203,12 +205,12 @@ def _feasible(bounds: Bounds, x: Array, N: Array) -> tuple[Array, Array, Array, 
     y, _, flag, _ = daqp.solve(np.eye(k), np.zeros(k), CN, high - now, low - now, plain, primal_tol=EXACT)
     if flag in _OPTIMAL:
         return x + N @ y, low, high, np.zeros(m)
-    # slack is counted in thousands, as accelerations are
+    # slack in thousands, the order of accelerations here
     H = np.diag(np.concatenate([np.full(k, 1e-8), stiff**2]))
     rows = 1e3 * np.hstack([CN, np.eye(m)])
     y, _, flag, _ = daqp.solve(H, np.zeros(k + m), rows, high - now, low - now, plain, primal_tol=EXACT)
     if flag not in _OPTIMAL:
-        # nothing can be said: stand still, and let the actuators' own limits hold
+        # no answer: zero step, and the actuators' own limits hold
         y = np.zeros(k + m)
     x = x + N @ (1e3 * np.asarray(y)[:k])
     now = C @ x

@@ -13,10 +13,10 @@ from manikin.compiled import kernel, routine
 
 Array = NDArray[np.float64]
 
-# What keeps the solve for the last level regular; its rows have length one.
+# Keeps the solve for the last level regular; its rows have length one.
 DAMPING = 1e-7
 
-# A direction whose length is below this share of its row is treated as already used (machine precision).
+# A direction whose length is below this fraction of its row counts as already used (machine precision).
 USED = 1e-11
 
 
@@ -42,7 +42,7 @@ def cholesky(A: Array) -> None:
             size = 1.0 / np.sqrt(max(A[p, p], 1e-300))
             for k in range(p, n):
                 A[p, k] *= size
-        # four rows at a time go off all that follow: a row is then read and written a quarter as often
+        # subtract four rows at a time from all that follow: each row is then read and written a quarter as often
         if stop < n:
             a, b, c, d = A[j], A[j + 1], A[j + 2], A[j + 3]
             for i in range(stop, n):
@@ -73,7 +73,7 @@ def cholesky_solve(A: Array, b: Array) -> Array:
 
 @kernel
 def project(row: Array, basis: Array, count: int) -> float:
-    """Take the span of the first `count` orthonormal rows of `basis` out of `row`; the length that is left.
+    """Remove the span of the first `count` orthonormal rows of `basis` from `row`; the length that remains.
 
     Gram-Schmidt loses accuracy when it removes most of a row: then it is done once more ("twice is enough").
     """
@@ -93,14 +93,14 @@ def project(row: Array, basis: Array, count: int) -> float:
 
 @kernel
 def claim(rows: Array, basis: Array, count: int) -> int:
-    """Add the span of `rows`, projected off the basis already and of length one at most, to it; the new count."""
+    """Add the span of `rows`, which are orthogonal to the basis and of length one at most, to it; the new count."""
     n = rows.shape[1]
     first = count
     for r in range(rows.shape[0]):
         if count >= n:
             return count
         row = rows[r].copy()
-        # a long row stands off the old basis to machine precision: only its new neighbours matter
+        # a long row is orthogonal to the old basis to machine precision: only the new rows matter
         length = project(row, basis[first:], count - first)
         if length < 0.1:
             length = project(row, basis, count)
@@ -113,7 +113,7 @@ def claim(rows: Array, basis: Array, count: int) -> int:
 
 @kernel
 def require(row: Array, wanted: float, motion: Array, basis: Array, count: int, least: float) -> int:
-    """Impose row . z = wanted exactly, in what is left; skipped when less than the share `least` of the row is left."""
+    """Impose row . z = wanted exactly, in the remaining freedom; skipped when at most a fraction `least` of the row remains."""
     size = np.sqrt(dot(row, row))
     rest = row.copy()
     length = project(rest, basis, count)
@@ -133,8 +133,8 @@ def soft_inverse(strength: float, soft: float) -> float:
         return 1.0 / strength
     if strength <= 0.0:
         return 0.0
-    share = strength / (soft * soft)
-    return 1.0 / (strength + 0.25 * soft * soft * (1.0 - share) ** 2)
+    fraction = strength / (soft * soft)
+    return 1.0 / (strength + 0.25 * soft * soft * (1.0 - fraction) ** 2)
 
 
 @kernel
@@ -188,12 +188,12 @@ def soft_solve(gram: Array, gap: Array, soft: float) -> Array:
     values, vectors = np.linalg.eigh(gram)
     answer = np.zeros(k)
     for e in range(k):
-        share = 0.0
+        along = 0.0
         for r in range(k):
-            share += vectors[r, e] * gap[r]
-        share *= soft_inverse(values[e], soft)
+            along += vectors[r, e] * gap[r]
+        along *= soft_inverse(values[e], soft)
         for r in range(k):
-            answer[r] += share * vectors[r, e]
+            answer[r] += along * vectors[r, e]
     return answer
 
 
@@ -202,10 +202,10 @@ def solve_level(
     rows: Array, wanted: Array, weights: Array, motion: Array, basis: Array, count: int, soft: float,
     known: Array, known_count: int,
 ) -> int:  # fmt: skip
-    """One level: change `motion` so that rows @ motion comes as near to `wanted` as the remaining freedom allows.
+    """One level: change `motion` so that rows @ motion is as close to `wanted` as the remaining freedom allows.
 
-    rows are normalised here, so that `soft` is the share of a row's own mobility below which it is damped; `weights`
-    (at most 1) then say which row of a level matters more when not all can be had.
+    rows are normalised here, so that `soft` is the fraction of a row's own mobility below which it is damped; `weights`
+    (1 or more) then say which row of a level counts more when not all can be met.
     known, known_count: the motion and the part of the basis that are accounted for. With all of them (motion, count) the
     level is compensated; with those of the constraints alone it is the classic projection, which does not know what
     higher levels already do to these rows.
@@ -213,6 +213,10 @@ def solve_level(
     k, n = rows.shape
     left = np.empty((k, n))
     gap = np.empty(k)
+    # rows are at most of length one; what is damped is what would be with all weights equal to the smallest
+    heaviest = 1.0
+    for r in range(k):
+        heaviest = max(heaviest, weights[r])
     for r in range(k):
         size = np.sqrt(dot(rows[r], rows[r]))
         if size < 1e-300:
@@ -220,7 +224,7 @@ def solve_level(
                 left[r, i] = 0.0
             gap[r] = 0.0
             continue
-        size /= weights[r]
+        size *= heaviest / weights[r]
         for i in range(n):
             left[r, i] = rows[r, i] / size
         gap[r] = wanted[r] / size - dot(left[r], known)
@@ -234,8 +238,8 @@ def solve_level(
         for s in range(r + 1):
             gram[r, s] = dot(source[r], source[s])
             gram[s, r] = gram[r, s]
-    answer = soft_solve(gram, gap, soft)
-    # the step uses the projected rows: no lower level can reach into a higher one
+    answer = soft_solve(gram, gap, soft / heaviest)
+    # the step uses the projected rows: no lower level can change a higher one
     for r in range(k):
         for i in range(n):
             motion[i] += answer[r] * left[r, i]
@@ -246,9 +250,9 @@ def solve_level(
 def follow_joints(
     rows: Array, wanted: Array, motion: Array, basis: Array, count: int, known: Array, known_count: int
 ) -> None:  # fmt: skip
-    """Spend all remaining freedom on joint accelerations rows @ motion = wanted (weighted least squares).
+    """Use all remaining freedom for joint accelerations rows @ motion = wanted (weighted least squares).
 
-    Rows are normalised, so that a joint's miss counts by the inertia it moves: a hip matters more than a wrist.
+    Rows are normalised, so that a joint's error is weighted by the inertia it moves: a hip counts more than a wrist.
     G = A A^T with A the rows outside the basis, by difference: no row has to be projected on its own.
     """
     k, n = rows.shape
@@ -283,16 +287,29 @@ def _crossed(joint_rows: Array, motion: Array, low: Array, high: Array, held: ND
     return joint, bound
 
 
+@kernel
+def shorten_step(motion: Array, before: Array, longest: float) -> None:
+    """Shorten the step from `before` to `motion` to at most `longest`."""
+    square = 0.0
+    for i in range(motion.shape[0]):
+        square += (motion[i] - before[i]) ** 2
+    if square > longest * longest:
+        fraction = longest / np.sqrt(square)
+        for i in range(motion.shape[0]):
+            motion[i] = before[i] + fraction * (motion[i] - before[i])
+
+
 @routine
 def solve_levels(
     rows: Array, wanted: Array, weights: Array, starts: NDArray[np.int64], rest_rows: Array, rest_wanted: Array,
     joint_rows: Array, low: Array, high: Array, fixed: Array, fixed_count: int, fixed_motion: Array,
-    soft: float, compensate: bool, motion: Array,
+    soft: float, longest: float, compensate: bool, motion: Array,
 ) -> int:  # fmt: skip
     """All levels, then the joints of the last one, with bounds on joint accelerations that every level obeys.
 
     rows (k, n), wanted and weights (k,), starts (levels + 1,): level l is rows[starts[l]:starts[l+1]].
-    rest_rows (m, n), rest_wanted (m,): the last level, joint accelerations that share what is left.
+    longest: no level and no bound changes the motion z by more than this; infinite for no limit.
+    rest_rows (m, n), rest_wanted (m,): the last level, joint accelerations that take what is left.
     joint_rows (j, n), low, high (j,): bounds. A bound crossed by a level is imposed just above that level and the level is
     solved again: bounds hold like a highest level, yet no lower task can change a higher one through them.
     fixed (n, n), fixed_count, fixed_motion: what constraints and passive joints have decided already.
@@ -306,7 +323,7 @@ def solve_levels(
     levels = starts.shape[0] - 1
     bounded = 0
     before = np.empty(n)
-    # level -1 is the bare constrained motion: its bounds come first
+    # level -1 is the motion under the constraints alone: its bounds come first
     for level in range(-1, levels + 1):
         if level == levels and rest_rows.shape[0] == 0:
             break
@@ -323,6 +340,7 @@ def solve_levels(
                 )  # fmt: skip
             elif level == levels:
                 follow_joints(rest_rows, rest_wanted, motion, basis, count, known, known_count)
+            shorten_step(motion, before, longest)
             joint, bound = _crossed(joint_rows, motion, low, high, held)
             if joint < 0:
                 break
@@ -331,6 +349,7 @@ def solve_levels(
             for i in range(n):
                 motion[i] = before[i]
             count = require(joint_rows[joint], bound, motion, basis, count_before, 0.02)
+            shorten_step(motion, before, longest)
             bounded += count - count_before
             count_before = count
             for i in range(n):

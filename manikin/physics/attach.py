@@ -1,4 +1,4 @@
-"""Grasp and release by equality welds; clamped feet; locked joints.
+"""Grasp and release by equality welds; clamped feet; locked joints; what supports or obstructs a held prop.
 
 A held prop stays a body of its own: the weld's rows in the controller's dynamics carry its inertia and weight
 (Abe & Popovic 2006, section 5: "the hands are clamped to the box using simulation constraints").
@@ -9,19 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.compiled import kernel
-from manikin.errors import InputError
+from manikin.errors import InputError, OutOfReach
 from manikin.physics.contacts import contact_bodies, contact_forces
-from manikin.physics.world import World
+from manikin.physics.world import Obstruction, World
 from manikin.spatial import quat_conjugate, quat_multiply
 from manikin.springs import decay
 
 Array = NDArray[np.float64]
 
-# a palm this near [m] touches
+# a palm at most this far [m] from a prop touches it
 GAP = 0.005
+# a hand grasps what its palm is at most this far [m] from
+GRASP_GAP = 0.03
+# no distance is measured beyond this [m]
+FAR = 100.0
 
-# half-life [s] with which a held prop is trusted to a new support; its loss is felt at once
+# half-life [s] of the estimate of a growing support; a loss of support counts at once
 TRUST_HALFLIFE = 0.25
+# a contact whose normal points at least this far up supports a prop; any other obstructs it
+UPWARD = 0.5
+# half-life [s] of the estimate of what obstructs a prop, and the force [N] above which it counts
+OBSTRUCTED_HALFLIFE = 0.03
+OBSTRUCTED_FORCE = 10.0
 
 
 def grip_name(hand: str, prop: str) -> str:
@@ -35,7 +44,7 @@ def join_name(hand: str) -> str:
 
 
 def join(world: World, hand: str) -> None:
-    """Tie the palm to the point of the other body that is there now; the weight rests on the character."""
+    """Tie the palm to the point of the other body that is now there; the character carries its weight."""
     model, data = world.model, world.data
     e, site = world.equality(join_name(hand)), world.site(hand)
     other = int(model.eq_obj2id[e])
@@ -47,12 +56,12 @@ def join(world: World, hand: str) -> None:
 
 
 def leave_out(world: World, prop: str) -> None:
-    """Hide from the controller that a prop is tied to anyone: it neither carries nor balances it."""
+    """Hide from the controller that a prop is tied to a hand: it neither carries nor balances it."""
     dynamics, model = world.dynamics(), world.model
     mine = model.body_rootid == world.body(prop)
     known = np.ones(model.neq, np.uint8) if dynamics.known is None else dynamics.known.copy()
     for e in range(model.neq):
-        # the other kind of equality, a locked joint, names no bodies
+        # a locked joint names no bodies
         ties = model.eq_type[e] != int(mujoco.mjtEq.mjEQ_JOINT)
         if ties and (mine[model.eq_obj1id[e]] or mine[model.eq_obj2id[e]]):
             known[e] = 0
@@ -76,8 +85,20 @@ def hold_still(world: World, equality: str) -> None:
     world.switched.append(e)
 
 
-def grasp(world: World, hand: str, prop: str, snug: bool = False) -> None:
-    """Weld a prop to a hand in their present relative pose; `snug` closes the gap between palm and prop."""
+def check_reach(world: World, hand: str, prop: str, reach: float = GRASP_GAP) -> None:
+    """Raise OutOfReach when a palm is further than `reach` [m] from a prop."""
+    _grip(world, hand, prop)
+    gap, _ = palm_gap(world, hand, prop, FAR)
+    if gap > reach:
+        raise OutOfReach(hand, prop, gap, reach)
+
+
+def grasp(world: World, hand: str, prop: str, snug: bool = False, reach: float = GRASP_GAP) -> None:
+    """Weld a prop to a hand in their present relative pose; `snug` closes the gap between palm and prop.
+
+    Raises OutOfReach, and welds nothing, when the palm is further than `reach` [m] from the prop.
+    """
+    check_reach(world, hand, prop, reach)
     e = _grip(world, hand, prop)
     body = world.body(prop)
     if body not in world.held:
@@ -91,15 +112,16 @@ def grasp(world: World, hand: str, prop: str, snug: bool = False) -> None:
     world.find_held()
 
 
-def palm_gap(world: World, hand: str, prop: str) -> tuple[float, Array]:
-    """Distance [m] between palm and prop (negative when they overlap), and the palm's outward normal.
+def palm_gap(world: World, hand: str, prop: str, most: float = 0.5) -> tuple[float, Array]:
+    """Distance [m] from the palm to the prop's surface (negative: they overlap; at most `most`), and the palm's outward
+    normal.
 
-    The normal is zero when another side of the hand is nearer to the prop's middle.
+    The normal is zero when another side of the hand faces the prop's middle.
     """
     model, data = world.model, world.data
     palm, body = model.geom(f"{hand}_palm").id, world.body(prop)
     first, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
-    gap = min(float(mujoco.mj_geomDistance(model, data, palm, g, 0.5, None)) for g in range(first, first + count))
+    gap = min(float(mujoco.mj_geomDistance(model, data, palm, g, most, None)) for g in range(first, first + count))
     outward, reach = palm_axis(world, hand), model.geom_size[palm]
     off = data.xpos[body] - data.geom_xpos[palm]
     inside = data.geom_xmat[palm].reshape(3, 3).T @ off
@@ -142,6 +164,7 @@ def release(world: World, hand: str) -> None:
         if body not in world.held:
             world.dynamics().load[body] = 0.0
             world.dynamics().external[_free_dofs(world, body)] = 0.0
+            world.obstructions.pop(body, None)
 
 
 def held_by(world: World, hand: str) -> list[str]:
@@ -150,38 +173,76 @@ def held_by(world: World, hand: str) -> list[str]:
 
 
 def feel_loads(world: World) -> None:
-    """Let characters feel what rests on something else: forces on held props from outside enter the dynamics.
+    """Tell control what supports held props: upward contact forces, at most their weight, enter the dynamics.
 
-    A box on the floor is lifted by taking over its weight, and set down by giving it back; the share that is carried
-    also counts in the holder's balance (World.load).
+    A box on the floor is lifted by taking over its weight, and set down by giving it back; the part of the weight that is
+    carried also counts in the holder's balance (World.load). Other contact forces stay out of the dynamics: a controller
+    that answers a push in full presses harder against whatever does not yield, which pushes back harder still. They are
+    noted as obstructions (World.obstructions).
     """
     held = world.held
     if not held:
         return
     dynamics, model, data = world.dynamics(), world.model, world.data
-    if not data.ncon and not dynamics.external.any():
-        # in the air, and nothing of an earlier support is still felt
+    if not data.ncon and not dynamics.external.any() and not world.obstructions:
+        # in the air, and no earlier support is remembered
         for body in held:
             dynamics.load[body] = 1.0
         return
-    trust = decay(TRUST_HALFLIFE, world.timestep)
+    trust, fade = (decay(halflife, world.timestep) for halflife in (TRUST_HALFLIFE, OBSTRUCTED_HALFLIFE))
     felt = _outside_forces(world, held) if data.ncon else {}
     gravity = float(np.linalg.norm(model.opt.gravity))
     for body in held:
-        dofs = _free_dofs(world, body)
-        now = felt[body] if felt else np.zeros(6)
-        keep = trust if now[2] > dynamics.external[dofs.start + 2] else 0.0
-        dynamics.external[dofs] = keep * dynamics.external[dofs] + (1 - keep) * now
-        borne = dynamics.external[dofs.start + 2] / max(float(model.body_mass[body]) * gravity, 1e-9)
-        dynamics.load[body] = min(max(1.0 - borne, 0.0), 1.0)
+        up = int(model.body_dofadr[body]) + 2
+        weight = float(model.body_mass[body]) * gravity
+        support, push, by = felt.get(body, (0.0, np.zeros(3), -1))
+        support = min(max(support, 0.0), weight)
+        keep = trust if support > dynamics.external[up] else 0.0
+        dynamics.external[up] = keep * dynamics.external[up] + (1 - keep) * support
+        dynamics.load[body] = min(max(1.0 - dynamics.external[up] / max(weight, 1e-9), 0.0), 1.0)
+        _note_obstruction(world, body, push, by, fade)
+
+
+def _note_obstruction(world: World, body: int, push: Array, by: int, fade: float) -> None:
+    """Keep a smoothed estimate of what pushes a held prop otherwise than from below."""
+    before = world.obstructions.get(body)
+    if before is None and by < 0:
+        return
+    force = (1 - fade) * push if before is None else fade * before.force + (1 - fade) * push
+    if by < 0 and float(np.linalg.norm(force)) < 0.01 * OBSTRUCTED_FORCE:
+        del world.obstructions[body]
+        return
+    hands = [int(world.model.eq_obj1id[e]) for _, _, e in world.grips if _holds(world, e, body)]
+    name = by if by >= 0 or before is None else before.by
+    world.obstructions[body] = Obstruction(name, force, (body, *hands), float(np.linalg.norm(force)) > OBSTRUCTED_FORCE)
+
+
+def _holds(world: World, e: int, body: int) -> bool:
+    return bool(world.data.eq_active[e]) and int(world.model.eq_obj2id[e]) == body
+
+
+def blocked(world: World) -> list[str]:
+    """What obstructs held props now, in words: "crate is blocked by shelf"."""
+    model = world.model
+    return [
+        f"{model.body(body).name} is blocked by {_what(model, found.by)}"
+        for body, found in world.obstructions.items()
+        if found.blocks
+    ]
+
+
+def _what(model: mujoco.MjModel, body: int) -> str:
+    return model.body(body).name if body > 0 else "the surroundings"
 
 
 def _first_feel(world: World, body: int) -> None:
-    """When a prop is grasped: what touches something rests on it, what touches nothing is carried at once."""
+    """When a prop is grasped: if it touches something it rests on it; if it touches nothing it is carried at once."""
     dynamics, data = world.dynamics(), world.data
     touching = bool(data.ncon) and bool((contact_bodies(world.model, data) == body).any())
     dofs = _free_dofs(world, body)
-    dynamics.external[dofs] = data.qfrc_bias[dofs] if touching else 0.0
+    dynamics.external[dofs] = 0.0
+    if touching:
+        dynamics.external[dofs.start + 2] = max(float(data.qfrc_bias[dofs.start + 2]), 0.0)
     dynamics.load[body] = 0.0 if touching else 1.0
 
 
@@ -190,39 +251,48 @@ def _free_dofs(world: World, body: int) -> slice:
     return slice(start, start + 6)
 
 
-def _outside_forces(world: World, held: set[int]) -> dict[int, Array]:
-    """Generalised forces (6,) on held free bodies from contacts with anything but the trees that hold them."""
+def _outside_forces(world: World, held: set[int]) -> dict[int, tuple[float, Array, int]]:
+    """For each held body: the upward force [N] of contacts with anything but the trees that hold it; the normal force (3,)
+    [N] of those contacts that do not support it, and the body that pushes hardest so (-1: none)."""
     model, data = world.model, world.data
-    touching, force, places = contact_bodies(model, data), contact_forces(model, data), data.contact.pos
-    return {b: _felt(b, touching, world.outside, force, places, data.xpos[b], data.xmat[b]) for b in held}
+    touching, force = contact_bodies(model, data), contact_forces(model, data)
+    normal = data.contact.frame[:, :3]
+    push = np.empty(3)
+    out = {}
+    for body in held:
+        up, by = _felt(body, touching, world.outside, force, normal, UPWARD, push)
+        out[body] = (up, push.copy(), by)
+    return out
 
 
 @kernel
 def _felt(
-    body: int, touching: NDArray[np.int32], outside: NDArray[np.bool_], force: Array, points: Array, place: Array, turn: Array
-) -> Array:  # fmt: skip
-    """Force in world axes and moment in body axes (6,) from what is `outside` (nbody,).
+    body: int, touching: NDArray[np.int32], outside: NDArray[np.bool_], force: Array, normal: Array, upward: float, push: Array
+) -> tuple[float, int]:  # fmt: skip
+    """The upward force on a body from what is `outside` (nbody,), and who obstructs it most (-1: nobody); `push` (3,) becomes
+    the normal force of all that obstructs it.
 
-    force (ncon, 3): on the second body of each contact.
+    force (ncon, 3): on the second body of each contact; normal (ncon, 3): from the first to the second.
     """
-    out = np.zeros(6)
-    moment = np.zeros(3)
+    push[:] = 0.0
+    up, hardest, by = 0.0, 0.0, -1
     for c in range(touching.shape[0]):
         for side in range(2):
-            if touching[c, side] != body or not outside[touching[c, 1 - side]]:
+            other = touching[c, 1 - side]
+            if touching[c, side] != body or not outside[other]:
                 continue
             sign = 1.0 if side == 1 else -1.0
-            x, y, z = sign * force[c, 0], sign * force[c, 1], sign * force[c, 2]
-            ax, ay, az = points[c, 0] - place[0], points[c, 1] - place[1], points[c, 2] - place[2]
-            out[0] += x
-            out[1] += y
-            out[2] += z
-            moment[0] += ay * z - az * y
-            moment[1] += az * x - ax * z
-            moment[2] += ax * y - ay * x
-    for k in range(3):
-        out[3 + k] = turn[k] * moment[0] + turn[3 + k] * moment[1] + turn[6 + k] * moment[2]
-    return out
+            up += sign * force[c, 2]
+            if sign * normal[c, 2] >= upward:
+                continue
+            pressed = 0.0
+            for k in range(3):
+                pressed += force[c, k] * normal[c, k]
+            for k in range(3):
+                push[k] += sign * pressed * normal[c, k]
+            if pressed > hardest:
+                hardest, by = pressed, other
+    return up, by
 
 
 def _grip(world: World, hand: str, prop: str) -> int:
@@ -234,7 +304,7 @@ def _grip(world: World, hand: str, prop: str) -> int:
 
 
 def _weld_here(world: World, e: int, anchor: Array) -> None:
-    """Equality data of a weld between two bodies as they stand, joined at a world point."""
+    """Equality data of a weld between two bodies in their present poses, joined at a world point."""
     model, data = world.model, world.data
     one, two = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
     for body, slot in ((two, slice(0, 3)), (one, slice(3, 6))):

@@ -1,4 +1,4 @@
-"""World: a MuJoCo model and its data. The only thing in the house that mutates.
+"""World: a MuJoCo model and its data. The only thing in the package that mutates.
 
 A step has two halves so that a controller sees the present state: `refresh` brings kinematics, inertia and constraints up
 to date (mj_step1), `step` applies a control and integrates (mj_step2). Plain mj_step replays the same numbers.
@@ -6,7 +6,8 @@ to date (mj_step1), `step` applies a control and integrates (mj_step2). Plain mj
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -27,7 +28,7 @@ INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 # a body or joint this fast has left the physics we simulate [m/s, rad/s]
 TOO_FAST = 500.0
 
-# MuJoCo writes warnings into MUJOCO_LOG.TXT in the current folder; divergence is found and told by World instead
+# MuJoCo writes warnings to MUJOCO_LOG.TXT in the current folder; World detects and reports divergence instead
 mujoco.set_mju_user_warning(lambda message: None)
 
 
@@ -56,7 +57,7 @@ class Push:
 
 @dataclass(frozen=True)
 class TaskReport:
-    """How one task fared in one step: distance from the goal, the Eq. 13 force [N] and its limit."""
+    """How far one task was met in one step: distance from the goal, the Eq. 13 force [N] and its limit."""
 
     error: float
     force: float = 0.0
@@ -67,17 +68,29 @@ class TaskReport:
 class Control:
     """What a controller decides for one step: actuator inputs, DOFs whose motion is prescribed, and its report.
 
-    `report` is asked only when a frame is recorded. `ramp`: what is added to ctrl in each step until the next decision.
+    `report` is called only when a frame is recorded. `ramp`: added to ctrl in each step until the next decision.
+    `warnings`: what the user should know, such as tasks that have no effect.
     """
 
     ctrl: Array  # (nu,)
     driven: Array | None = None  # (k,) DOF numbers, None when all is simulated
     report: Callable[[], dict[str, TaskReport]] = dict
     ramp: Array | None = None  # (nu,)
+    warnings: tuple[str, ...] = ()
 
     def later(self) -> "Control":
-        """The same decision one step on."""
-        return self if self.ramp is None else Control(self.ctrl + self.ramp, self.driven, self.report, self.ramp)
+        """The same decision one step later."""
+        return self if self.ramp is None else replace(self, ctrl=self.ctrl + self.ramp)
+
+
+class Obstruction(NamedTuple):
+    """What pushes a held prop otherwise than from below: the body it touches, the force (3,) [N] on the prop, which bodies
+    it holds back (the prop and the hands on it), and whether it is strong enough to count as blocking."""
+
+    by: int
+    force: Array
+    bodies: tuple[int, ...]
+    blocks: bool
 
 
 class World:
@@ -96,18 +109,23 @@ class World:
         self.torque_limits = self._find_torque_limits()
         # dt x damping (nu,) of the actuated joints: inertia that the implicit integrator adds
         self.step_damping = self.timestep * self.model.dof_damping[actuated_dofs(self.model)]
+        # mass [kg] of all bodies that actuators move
+        trees = np.unique(self.model.dof_treeid[actuated_dofs(self.model)])
+        self.acting_mass = float(self.model.body_mass[np.isin(self.model.body_treeid, trees)].sum())
         # equalities switched since the recorder last looked
         self.switched: list[int] = []
         self.grips = self._find_grips()
         # bodies that hands hold now, and which bodies (nbody,) belong to nobody who holds something
         self.held: set[int] = set()
         self.outside = np.ones(self.model.nbody, bool)
+        # what stands in the way of held props, by body
+        self.obstructions: dict[int, Obstruction] = {}
         # force [N] above which a prop slips out of a hand, by name
         self.grip_limits: dict[str, float] = {}
         self.tetrahedra = Tetrahedra.of(self.model)
         self._ctrl, self._soft = self.data.ctrl, bool(self.model.nflex)
         self._dynamics = Dynamics(self.model, self.data)
-        # generalised forces (nv,) of the stops of joints and tendons in the last step, for those who want to know
+        # generalised forces (nv,) of the stops of joints and tendons in the last step, once feel_stops was called
         self.stopped = np.zeros(self.model.nv)
         self._feels_stops = False
         self.forward()
@@ -172,7 +190,7 @@ class World:
 
     @property
     def load(self) -> Array:
-        """Share (nbody,) of each body's mass that rests on a character holding it, 0 to 1; see attach.py."""
+        """Fraction (nbody,) of each body's weight that a character holding it carries, 0 to 1; see attach.py."""
         return self._dynamics.load
 
     # --- time
@@ -193,7 +211,7 @@ class World:
         self._dynamics.refresh()
 
     def feel_stops(self) -> None:
-        """Note from now on what stops push with (`stopped`)."""
+        """From now on keep the forces of stops (`stopped`)."""
         self._feels_stops = True
         self._feel_stops()
 
@@ -223,7 +241,7 @@ class World:
         self._check()
 
     def flesh_ratio(self) -> float:
-        """Smallest volume of a tetrahedron of flesh by its volume at rest; infinite where nothing is soft."""
+        """Smallest ratio of a tetrahedron's volume to its volume at rest; infinite where nothing is soft."""
         return self.tetrahedra.least_ratio(self.data)[0]
 
     def _check(self) -> None:
@@ -237,7 +255,7 @@ class World:
             return
         speed = np.abs(self.data.qvel)
         finite = np.isfinite(speed).all()
-        # once a number is lost, all are: then the last one that raced is to blame
+        # one NaN spreads to all: name the DOF that was the fastest before
         dof = int(speed.argmax()) if finite else self._fast_dof
         body = mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_BODY, self.model.dof_bodyid[dof]) or "world"
         raise Diverged(self.time, body, f"speed {speed.max():.3g}" if finite else "its speed is not a number")
@@ -261,19 +279,23 @@ class World:
         )
 
     def restore(self, state: State) -> None:
-        """Go back to a moment of this world."""
+        """Return to an earlier moment of this world."""
         mujoco.mj_setState(self.model, self.data, state.full, INTEGRATION)
+        self.obstructions.clear()
         self.find_held()
         self.forward()
 
     def branch(self) -> "World":
-        """An independent copy that can run ahead."""
+        """An independent copy: it shares nothing that changes."""
         other = object.__new__(World)
         other.mjcf, other.timestep, other.characters = self.mjcf, self.timestep, self.characters
         other.steps, other._fast_dof = self.steps, self._fast_dof
-        other.switched, other.torque_limits, other.step_damping = list(self.switched), self.torque_limits, self.step_damping
+        other.switched, other.step_damping = list(self.switched), self.step_damping.copy()
+        other.torque_limits = (self.torque_limits[0].copy(), self.torque_limits[1].copy())
+        other.acting_mass = self.acting_mass
         other.tetrahedra = self.tetrahedra
-        other.grips, other.held, other.outside, other.grip_limits = self.grips, self.held, self.outside, self.grip_limits
+        other.grips, other.held, other.outside = list(self.grips), set(self.held), self.outside.copy()
+        other.grip_limits, other.obstructions = dict(self.grip_limits), dict(self.obstructions)
         other.model = copy.copy(self.model)
         other.data = mujoco.MjData(other.model)
         mujoco.mj_copyData(other.data, other.model, self.data)
@@ -282,6 +304,6 @@ class World:
         other._dynamics = Dynamics(other.model, other.data)
         other._dynamics.stand_on(self._dynamics.supports)
         other._dynamics.load[:], other._dynamics.external[:] = self.load, self._dynamics.external
-        other._dynamics.known = self._dynamics.known
+        other._dynamics.known = None if self._dynamics.known is None else self._dynamics.known.copy()
         other._dynamics.refresh()
         return other

@@ -6,7 +6,7 @@ from typing import Any
 import tomli_w
 
 from manikin.controllers.direct import Direct
-from manikin.controllers.prioritized import Prioritized
+from manikin.controllers.prioritized import Prioritized, no_effect
 from manikin.errors import SceneError
 from manikin.loop import Run
 from manikin.physics.world import World
@@ -19,7 +19,7 @@ from manikin.scenes.scene import Scene
 from manikin.scenes.scripts import Steps
 from manikin.tasks.laws import Nearest
 from manikin.tasks.limits import JointLimits
-from manikin.tasks.measures import Points
+from manikin.tasks.measures import Points, Posture
 from manikin.tasks.task import Task
 
 
@@ -63,12 +63,32 @@ def rescript(run: Run, scene: Scene) -> None:
     script.steps = steps.steps
 
 
+def without_effect(scene: Scene, tasks: Sequence[Task], actuated: int) -> list[str]:
+    """Tasks that can never do anything: below a posture of all joints that nothing switches off or moves to another
+    priority."""
+    if scene.controller != "prioritized":
+        return []
+    tuned = {(name, tune.priority) for step in scene.steps for name, tune in step.tune.items() if tune.priority is not None}
+    switched = {name for step in scene.steps for name in step.off}
+    priorities = {t.name: {t.priority} | {p for name, p in tuned if name == t.name} for t in tasks}
+    out: dict[str, str] = {}
+    for last in tasks:
+        whole = isinstance(last.measure, Posture) and len(last.measure.dofs) == actuated
+        alone = all(last.priority not in priorities[t.name] for t in tasks if t is not last)
+        if whole and alone and last.active and last.name not in switched and len(priorities[last.name]) == 1:
+            below = [t.name for t in tasks if min(priorities[t.name]) > last.priority]
+            out |= {name: no_effect(name, last.name) for name in below}
+    return list(out.values())
+
+
 def _controller(scene: Scene, world: World, actors: list[Actor]) -> Prioritized | Direct:
     how = scene.control
     if scene.controller == "direct":
         skeletons = tuple(skeleton_of(world, a.character) for a in actors)
-        return Direct(skeletons, how.formulation, how.soft, how.contact_joints, how.compliant)
-    return Prioritized(how.soft, how.compensate, (JointLimits(),) if how.joint_limits else ())
+        damping = Direct.damping if how.soft is None else how.soft
+        return Direct(skeletons, how.formulation, damping, how.contact_joints, how.compliant)
+    soft = Prioritized.soft if how.soft is None else how.soft
+    return Prioritized(soft, how.compensate, (JointLimits(),) if how.joint_limits else ())
 
 
 def _meta(scene: Scene, actors: list[Actor]) -> dict[str, Any]:

@@ -81,6 +81,8 @@ def _check_condition(context: BuildContext, when: WhenSpec, tasks: Mapping[str, 
     _check_hands(context, "when.touch", when.touch)
     if when.landed is not None:
         context.movable(when.landed, "when.landed")
+        if when.within is not None and not any(not isinstance(s.when, str) and s.when.thrown for s in earlier):
+            raise context.wrong("when.within", "with landed, it needs an earlier step that begins when something is thrown")
     if when.task is not None:
         _known(context, "when.task", "task", [when.task], tasks)
     if when.thrown is not None:

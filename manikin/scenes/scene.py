@@ -31,7 +31,7 @@ class ControlSpec(Table):
     """How the controller works: updates per second, softness at singularities, joint limits, compensation."""
 
     rate: float = Field(default=500.0, ge=10, le=2000)
-    soft: float = Field(default=0.02, gt=0, lt=1)
+    soft: float | None = Field(default=None, gt=0, lt=1)  # each controller has its own default
     joint_limits: bool = True
     compensate: bool = True
     formulation: Literal["acceleration", "velocity", "torque"] = "acceleration"  # direct: what is kept small

@@ -152,7 +152,7 @@ class TaskSpec(Table):
     feed: bool = False  # law nearest: ask for the velocity and acceleration of the matched frames too
     goal: GoalSpec | None = None
     priority: int = Field(default=0, ge=0, le=99)
-    weight: float = Field(default=1.0, gt=0, le=1000)
+    weight: float = Field(default=1.0, ge=0.001, le=1000)  # against others of its priority: only ratios count
     max_force: Positive | None = None
     active: bool = True
     character: str | None = None  # which one, when there are several
@@ -234,7 +234,8 @@ class WhenSpec(Table):
 
     after: seconds since the last step began. task, within: a task within a distance of its goal. touch: {hand = prop}: the
     palm touches the prop. arriving: {prop, plane}, seconds: a flying prop is that near to a plane. thrown: a task whose goal
-    is a throw has come to the release. landed: a prop touches the ground. event: what the character does (the first one, where
+    is a throw has come to the release. landed: a prop touches the ground; further than within [m] from where the throw should
+    have sent it, the job has failed. event: what the character does (the first one, where
     there are several): lift_off: it touches nothing and rises; falling: and sinks; touch_down: it touches something.
     place, tilt: where something is, and how it is tilted; several are given as a list. still: the character's centre of mass is
     slower than this [m/s].
@@ -260,8 +261,10 @@ class WhenSpec(Table):
 
     @model_validator(mode="after")
     def _pair(self) -> "WhenSpec":
-        if (self.task is None) != (self.within is None):
-            raise ValueError("task and within go together")
+        if self.within is not None and self.task is not None and self.landed is not None:
+            raise ValueError("within is for task or for landed: give the two in steps of their own")
+        if (self.task is None) != (self.within is None) and (self.within is None or self.landed is None):
+            raise ValueError("task and within go together (within is also for landed)")
         if (self.arriving is None) != (self.seconds is None):
             raise ValueError("arriving and seconds go together")
         return self

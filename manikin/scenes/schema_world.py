@@ -53,8 +53,8 @@ class CharacterSpec(Table):
 
 
 class GripSpec(Table):
-    """How a hand holds a prop. force [N]: above it the prop is torn out of the palm or slides along it; what presses it into
-    the palm does not count. softness [s]: how fast a difference of speed is taken up."""
+    """How a hand holds a prop. force [N]: more than that pulls it out of the palm or along it (what presses it into the
+    palm does not count). softness [s]: how fast a difference of speed is taken up."""
 
     force: Positive | None = None
     softness: float = Field(default=0.0, ge=0, le=0.5)
@@ -141,9 +141,12 @@ class TugSpec(Table):
 
 
 class CameraSpec(Table):
-    """Where renders look from: azimuth from the character's front, elevation [deg], distance and point looked at [m]."""
+    """Where renders look from: azimuth from the front towards the character's left, elevation [deg], distance and point [m].
+
+    Without distance or point they are chosen to suit the size and motion of the characters.
+    """
 
     azimuth: Finite = 38.0
     elevation: Finite = -9.0
-    distance: Positive = 3.9
-    at: tuple[Finite, Finite, Finite] = (0.25, 0.0, 0.85)
+    distance: Positive | None = None
+    at: tuple[Finite, Finite, Finite] | None = None

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from manikin.physics.attach import grasp, palm_gap, release, touches, touches_ground
+from manikin.errors import OutOfReach
+from manikin.physics.attach import blocked, check_reach, grasp, palm_gap, release, touches, touches_ground
 from manikin.physics.world import World
 from manikin.scenes.plausible import Plausible
 from manikin.scenes.schema_tasks import StepSpec
@@ -149,6 +150,13 @@ class Steps:
         by_name = {t.name: t for t in tasks}
         for hand in step.spec.release:
             release(world, hand)
+        try:
+            for hand, prop in step.spec.grasp.items():
+                check_reach(world, hand, prop)
+        except OutOfReach as error:
+            self.failed = self.failed or f"step '{step.spec.name}': {error}"
+            self._give_up(world, tasks)
+            return
         for hand, prop in step.spec.grasp.items():
             self._palm_on(world, hand, prop)
             grasp(world, hand, prop, snug=bool(step.spec.when != "start" and step.spec.when.touch))
@@ -195,7 +203,10 @@ class Steps:
         if spec.when.landed is not None and self.flight is not None:
             place = world.data.xpos[world.body(spec.when.landed)]
             meant = self.flight.lands(float(place[2]), float(-world.model.opt.gravity[2]))
-            self.facts["landing_error"] = float(np.linalg.norm(place[:2] - meant))
+            error = self.facts["landing_error"] = float(np.linalg.norm(place[:2] - meant))
+            if spec.when.within is not None and error > spec.when.within:
+                why = f"'{spec.when.landed}' landed {error:.3f} m from where it should (at most {spec.when.within:g} m)"
+                self.failed = self.failed or why
 
 
 def why_stuck(world: World, tasks: Sequence[Task], script: Steps) -> str:
@@ -213,7 +224,7 @@ def why_stuck(world: World, tasks: Sequence[Task], script: Steps) -> str:
     text = f"{where} by {world.time:.2f} s: task '{task.name}' is {_above(left, needed)} from its goal (needs {needed:g})"
     if task.max_force is not None and task.at_limit:
         text += f" and pulls with its force limit of {task.max_force:g} N"
-    return text
+    return "; ".join([text, *blocked(world)])
 
 
 def _above(value: float, limit: float) -> str:

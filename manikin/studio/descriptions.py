@@ -4,6 +4,7 @@ import numpy as np
 
 from manikin.studio import drag, pulls
 from manikin.studio import messages as m
+from manikin.studio.camera import camera_info
 from manikin.studio.live import Live
 from manikin.studio.soft import flat
 from manikin.studio.why import vec
@@ -17,11 +18,10 @@ def model_message(live: Live, take: str) -> m.Model:
         part_of, owner = live.cast.of(number)
         modes = drag.modes_of(live.cast, number)
         bodies.append(m.BodyInfo(name, int(world.model.body_parentid[number]), part_of, owner, modes))  # type: ignore[arg-type]
-    camera = scene.camera
     return m.Model(
         m.PROTOCOL, scene.name, scene.title or scene.name, scene.document, scene.description, scene.seconds,
         scene.timestep, scene.fps, f"/model.glb?take={take}", tuple(bodies), meshes_of(live), markers_of(live),
-        handles_of(live), live.knobs.infos(), m.CameraInfo(camera.azimuth, camera.elevation, camera.distance, camera.at), take,
+        handles_of(live), live.knobs.infos(), camera_info(live), take,
         scene.controller == "direct",
     )  # fmt: skip
 

@@ -78,6 +78,6 @@ def is_loopback(host: str) -> bool:
 def check_door(host: str, token: str | None) -> None:
     """An address that other machines can reach needs a token chosen by the user, and any token must be hard to guess."""
     if not is_loopback(host) and token is None:
-        raise InputError(f"--host {host}: can be reached from other machines and needs --token as well: {OPEN_DOOR}")
+        raise InputError(f"--host {host}: other machines can reach it, so it needs --token as well: {OPEN_DOOR}")
     if token is not None and (len(token) < MIN_TOKEN or not token.isascii() or not token.isprintable() or " " in token):
-        raise InputError(f"--token: at least {MIN_TOKEN} letters, digits or signs, without spaces")
+        raise InputError(f"--token: at least {MIN_TOKEN} letters, digits or symbols, without spaces")

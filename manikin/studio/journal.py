@@ -182,7 +182,7 @@ class Past:
         """(kind, offset, content) of each whole record."""
         with self.path.open("rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
-                raise RecordingError(f"{self.path.name}: not a journal of a take")
+                raise RecordingError(f"{self.path.name}: not the journal of a take")
             offset = len(MAGIC)
             while len(head := file.read(_RECORD.size)) == _RECORD.size:
                 code, length = _RECORD.unpack(head)

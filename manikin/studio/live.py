@@ -262,7 +262,7 @@ def read_input(row: dict[str, Any]) -> tuple[int, LiveInput]:
         raise InputError("inputs: each needs the step from which it acts")
     message = parse(json.dumps(rest))
     if not isinstance(message, LiveInput):
-        raise InputError(f"inputs: '{message.kind}' is none{did_you_mean('', [c.kind for c in get_args(LiveInput)])}")
+        raise InputError(f"inputs: '{message.kind}' is not an input{did_you_mean('', [c.kind for c in get_args(LiveInput)])}")
     return step, message
 
 

@@ -124,7 +124,7 @@ class PinBoard:
         target, _ = self.cast.hold(world, message.target, np.zeros(3))
         body = world.body(target)
         if not self._happens or self.cast.of(body)[0] != "character":
-            raise InputError(f"pin.target: '{message.target}' is no part of a creature under direct control")
+            raise InputError(f"pin.target: '{message.target}' is not a part of a creature under direct control")
         measure = self._measure(body, target, message.what)
         now = np.array(message.value) if message.value else self._now(measure)
         if now.shape != self._now(measure).shape:
@@ -148,7 +148,7 @@ class PinBoard:
         hinges = [j for j in range(first, first + count) if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_HINGE]
         driven = [j for j in hinges if j in model.actuator_trnid[:, 0]]
         if not driven:
-            raise InputError(f"pin.target: '{name}' is the root and has no joint of its own; pin a part that hangs on it")
+            raise InputError(f"pin.target: '{name}' is the root and has no joint of its own; pin a part attached to it")
         return Posture(model.jnt_qposadr[driven].astype(np.int64), model.jnt_dofadr[driven].astype(np.int64))
 
     def _now(self, measure: Orientation | Posture) -> Array:
@@ -159,7 +159,7 @@ class PinBoard:
         used = {p.task for p in self.pins}
         free = next((name for name in SLOTS if name not in used), None)
         if free is None:
-            raise InputError(f"pin: {len(SLOTS)} pins are the most; remove one first")
+            raise InputError(f"pin: {len(SLOTS)} pins is the maximum; remove one first")
         return free
 
     def _switch(self, message: Switch) -> None:
@@ -211,7 +211,7 @@ class PinBoard:
         if any(len(row) != len(measure.dofs) + 1 for row in message.keys):
             raise InputError(f"follow.keys: each needs [time, {len(measure.dofs)} angles]")
         if any(b - a < LEAST_SPAN for a, b in pairwise(times)):
-            raise InputError("follow.keys: times must increase, and begin after 0")
+            raise InputError("follow.keys: times must increase and be above 0")
         self.keys, self.pending = message.keys, bool(message.keys)
         task = self._task(KEYS)
         task.active = False

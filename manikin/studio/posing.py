@@ -55,7 +55,7 @@ class Doll:
         target, point = live.cast.hold(world, message.target, np.array(message.point))
         body = world.body(target)
         if body not in next(iter(live.cast.characters.values())):
-            raise InputError(f"pose.target: '{message.target}' is no bone of the first creature")
+            raise InputError(f"pose.target: '{message.target}' is not a bone of the first creature")
         data = world.data
         wishes = [
             *self._fixed,

@@ -58,14 +58,14 @@ def scene_text_of(past: Past) -> str:
     run_again(live, inputs, past.frame_steps[-1])
     gap = np.abs(live.world.data.qpos - read_qpos(past.path, past.offsets[-1], live.world.model.nq)).max()
     if not gap <= 1e-9:
-        raise InputError(f"the take cannot be saved as a scene: done again, it differs by {gap:.2g}")
+        raise InputError(f"the take cannot be saved as a scene: repeated, it differs by {gap:.2g}")
     text = _short(tomli_w.dumps(_compose(scene, witness)))
     # the written scene must do the same
     again = build_run(parse_text(text, scene.name), record=False)
     again.advance(live.world.steps)
     gap = np.abs(live.world.data.qpos - again.world.data.qpos).max()
     if not gap <= 1e-9:
-        raise InputError(f"the take cannot be saved as a scene: written down, it differs by {gap:.2g}")
+        raise InputError(f"the take cannot be saved as a scene: the written scene differs by {gap:.2g}")
     return text
 
 

@@ -67,9 +67,9 @@ class Stage:
     def _ready(self) -> None:
         """Inputs act at the end of the take."""
         if self.diverged:
-            raise InputError("physics broke off: reset, or go back and try again from before")
+            raise InputError("the simulation diverged: reset, or go back and try again from an earlier moment")
         if self.past is not None:
-            raise InputError("this take is over: try again from a moment of it")
+            raise InputError("this take has ended: try again from one of its moments")
         self.shown = None
 
     # --- scenes and takes
@@ -166,7 +166,7 @@ class Stage:
         run_again(live, past.inputs(), steps)
         gap = np.abs(live.world.data.qpos - read_qpos(past.path, past.offsets[frame], live.world.model.nq)).max()
         if not gap <= 1e-9:
-            raise InputError(f"the take cannot be continued: done again, it differs by {gap:.2g} at {past.times[frame]:.2f} s")
+            raise InputError(f"the take cannot be continued: repeated, it differs by {gap:.2g} at {past.times[frame]:.2f} s")
         take = self.folder.new_id()
         world = live.world
         live.run.recorder = Journal(
@@ -193,7 +193,7 @@ class Stage:
         elif isinstance(message, m.TakeDelete):
             if message.take == self.take:
                 doing = "looked at" if present is None else "being recorded"
-                raise InputError(f"take: this one is {doing}; reset, or open another, first")
+                raise InputError(f"take: this one is {doing}; reset or open another one first")
             self.ghosts = [g for g in self.ghosts if g.take != message.take]
             self.folder.delete(message.take)
         else:
@@ -236,7 +236,7 @@ class Stage:
             self._ready()
             if isinstance(message, m.Pose):
                 if self.playing:
-                    raise InputError("pose: stop first (Space)")
+                    raise InputError("pose: pause first (Space)")
                 # the character's present place, if time has passed
                 if self.doll is None or self.doll.world.steps != live.world.steps:
                     self.doll = Doll(live)
@@ -277,7 +277,7 @@ class Stage:
         self.open(with_values(self._present_scene(), {path: chosen}))
         self.undone, self.playing = undone, playing
         shown = chosen if isinstance(chosen, str) else f"{chosen:g}"
-        self._say(m.Notice(f"{path} = {shown}: the scene starts again, as a new take"), unique=True)
+        self._say(m.Notice(f"{path} = {shown}: the scene restarts as a new take"), unique=True)
 
     def takes(self) -> m.Takes:
         """All takes in the folder."""

@@ -8,7 +8,6 @@ import re
 import secrets
 import threading
 import time
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ class TakeFolder:
     def file(self, take: str, kind: str = ".journal") -> Path:
         """The path of a take, existing or not; never outside the folder."""
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", take):
-            raise InputError(f"take: '{take[:80]}' is no take (letters, digits, _ and -)")
+            raise InputError(f"take: '{take[:80]}' is not a take name (letters, digits, _ and -)")
         return self.path / f"{take}{kind}"
 
     def known(self, take: str) -> Path:
@@ -120,8 +119,7 @@ class TakeFolder:
 
     def add(self, source: Path, name: str = "") -> str:
         """Make an uploaded recording a take, after checking it."""
-        _check_size(source)
-        recording = load_recording(source)
+        recording = load_recording(source, MAX_UNPACKED)
         model = replay_model(recording)
         take = self.new_id()
         try:
@@ -135,11 +133,3 @@ class TakeFolder:
             self.delete(take)
             raise
         return take
-
-
-def _check_size(source: Path) -> None:
-    """Refuse a file whose declared unpacked size is too large for memory."""
-    with contextlib.suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(source) as archive:
-        whole = sum(entry.file_size for entry in archive.infolist())
-        if whole > MAX_UNPACKED:
-            raise RecordingError(f"{source}: would unpack to {whole / 2**20:.0f} MB (at most {MAX_UNPACKED // 2**20} MB)")

@@ -4,7 +4,7 @@ Gains are frequencies [Hz]: k = (2 pi f)^2, critically damped. Laws hold the lit
 start of a reach), so copy them with their task.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.compiled import kernel
-from manikin.physics.world import World
+from manikin.physics.world import Obstruction, World
 from manikin.springs import advance, gains, spring_to
 from manikin.tasks.goals import Aim
-from manikin.tasks.measures import STRAIGHT, Measure, Posture, Reading, way_to
+from manikin.tasks.measures import STRAIGHT, Measure, Points, Posture, Reading, way_to
 
 Array = NDArray[np.float64]
 
@@ -167,11 +167,30 @@ def distance(error: Array, block: int) -> float:
     return np.sqrt(most)
 
 
+def _stop_at(
+    obstructions: Iterable[Obstruction], bodies: NDArray[np.int64], before: Array, place: Array, speed: Array
+) -> None:  # fmt: skip
+    """Keep a smoothed goal from moving on into what blocks a held prop; it may still move along it and away. In place.
+
+    before, place, speed (3 n,): the goals of points on `bodies` (n,) one step ago and now.
+    """
+    for found in obstructions:
+        if not found.blocks:
+            continue
+        normal = found.force / np.linalg.norm(found.force)
+        for i, body in enumerate(bodies):
+            if body in found.bodies:
+                k = slice(3 * i, 3 * i + 3)
+                place[k] -= min(float((place[k] - before[k]) @ normal), 0.0) * normal
+                speed[k] -= min(float(speed[k] @ normal), 0.0) * normal
+
+
 @dataclass
 class Stabilize:
     """Eq. 11: f* = k (x_d - x) - 2 sqrt(k) xdot, calmed.
 
-    smoothing: half-life [s] of a critically damped filter on the goal (a step of a metre yanks otherwise).
+    smoothing: half-life [s] of a critically damped filter on the goal (a step of a metre yanks otherwise). What blocks a
+    held prop holds back the filtered goals of the hands on it.
     reach: errors longer than this [m or rad] pull no harder; None for no limit.
     """
 
@@ -204,6 +223,11 @@ class Stabilize:
         if measure.way == STRAIGHT:
             if self.place is None or self.speed is None:
                 self.place, self.speed = now.value.copy(), now.rate.copy()
+            if world.obstructions and isinstance(measure, Points):
+                before = self.place.copy()
+                advance(self.place, self.speed, aim.value, self.smoothing, dt)
+                _stop_at(world.obstructions.values(), measure.bodies, before, self.place, self.speed)
+                return pull(self.place - now.value, aim.value - now.value, now.rate, *law)
             return pull_smoothly(aim.value, now.value, now.rate, self.place, self.speed, self.smoothing, dt, *law)
         # turns have no straight line to slide along: a new error is held back and fades in
         if self.place is None or self.speed is None or self.asked is None:

@@ -1,4 +1,4 @@
-"""Task: what is measured times the law of what is wanted."""
+"""Task: a measure and the law that says what is wanted of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 class Rows(NamedTuple):
-    """jacobian @ qacc = wanted. places: which rows are whose."""
+    """jacobian @ qacc = wanted. places: the rows of each task."""
 
     jacobian: Array
     wanted: Array
@@ -25,7 +25,11 @@ class Rows(NamedTuple):
 
 @dataclass
 class Task:
-    """priority 0 is the highest; max_force [N] limits the Eq. 13 force per block (per hand); weight within a level."""
+    """priority 0 is the highest; max_force [N] limits the Eq. 13 force per block (per hand).
+
+    weight: how much this task counts against others of the same priority when not all can be met: with twice the weight of
+    another, it misses by a quarter as much. Only ratios within a level count; a task alone at its level needs no weight.
+    """
 
     name: str
     measure: Measure
@@ -44,16 +48,16 @@ class Task:
         self.law.restart()
 
     def rows(self, world: World, dt: float) -> Rows:
-        """What this task asks of the joint accelerations now."""
+        """The rows of this task at the present state."""
         return rows_of((self,), world, dt)
 
     def want(self, world: World, now: Reading, dt: float, out: Array) -> None:
-        """Write the acceleration that the law commands into `out` (k,); remembers the distance from the goal."""
+        """Write the acceleration that the law commands into `out` (k,) and note the distance from the goal."""
         aim = None if self.goal is None else self.goal.at(world, self.law.moving)
         self.error = self.law.command(world, self.measure, now, aim, dt, out)
 
     def ways(self, world: World) -> Ways:
-        """For a task of points with a goal: body -> the way [m] (3,) that its point has still to go."""
+        """For a task of points with a goal: body -> displacement [m] (3,) from its point to the goal."""
         if self.goal is None or not isinstance(self.measure, Points):
             return {}
         now, aim = self.measure.evaluate(world.dynamics()), self.goal.at(world, False)
@@ -62,10 +66,18 @@ class Task:
 
 
 def rows_of(tasks: Sequence[Task], world: World, dt: float) -> Rows:
-    """What tasks ask of the joint accelerations now, one below the other."""
+    """Rows of several tasks at the present state, stacked."""
     readings, jacobian, bias, places = read_all(world.dynamics(), [t.measure for t in tasks])
     wanted = np.empty(len(bias))
     for task, now, place in zip(tasks, readings, places):
         task.want(world, now, dt, wanted[place])
     wanted -= bias
     return Rows(jacobian, wanted, places)
+
+
+def relative_weights(priorities: Sequence[int], weights: Sequence[float]) -> list[float]:
+    """Weights divided by the smallest of their level, so that only ratios count."""
+    smallest: dict[int, float] = {}
+    for priority, weight in zip(priorities, weights):
+        smallest[priority] = min(weight, smallest.get(priority, weight))
+    return [weight / smallest[priority] for priority, weight in zip(priorities, weights)]

@@ -82,6 +82,7 @@ BROKEN = [
     (".asf", "direction 1 0 0", "direction 1 0", 19, "three numbers"),
     (".asf", "direction 1 0 0", "direction 1 O 0", 19, "'O' in direction is not a number"),
     (".asf", "dof rx ry", "dof rx rw", 29, "unknown degree of freedom 'rw'"),
+    (".asf", "dof rx ry", "dof rx rx", 29, "occurs twice"),
     (".asf", "name shin", "name thigh", 40, "second bone is called 'thigh'"),
     (".asf", "    hip thigh\n", "", 45, "bone 'thigh' does not hang on the root"),
     (".asf", "thigh shin\n", "thigh shim\n", 45, "did you mean 'shin'?"),
@@ -92,7 +93,7 @@ BROKEN = [
     (".amc", "thigh 0 0", "thigh 0 x", 6, "'x' in bone 'thigh' is not a number"),
     (".amc", "thigh 0 0", "thigh 0 nan", 6, "not a finite number"),
     (".amc", "thigh 0 0\n", "", 4, "no values of bone 'thigh'"),
-    (".amc", "thigh 0 0\n", "thigh 0 0\nthigh 0 0\n", 7, "stands twice"),
+    (".amc", "thigh 0 0\n", "thigh 0 0\nthigh 0 0\n", 7, "occurs twice"),
     (".amc", AMC, "", 1, "holds no frames"),
 ]
 

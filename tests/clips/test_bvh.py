@@ -52,7 +52,7 @@ BROKEN = {
     "same name": ("JOINT Knee", "JOINT Hips", 6, "second joint is called 'Hips'"),
     "unknown word": ("OFFSET 0 -40 0", "OFSET 0 -40 0", 8, "did you mean 'OFFSET'?"),
     "unknown channel": ("3 Zrotation Xrotation Yrotation", "3 Zrotation Xrotaton Yrotation", 9, "did you mean 'Xrotation'?"),
-    "channel twice": ("3 Zrotation Xrotation Yrotation", "3 Zrotation Zrotation Yrotation", 9, "stands twice"),
+    "channel twice": ("3 Zrotation Xrotation Yrotation", "3 Zrotation Zrotation Yrotation", 9, "occurs twice"),
     "channel count": ("3 Zrotation", "4 Zrotation", 9, "announces 4 channels, 3 follow"),
     "no channel count": ("3 Zrotation Xrotation Yrotation", "Zrotation Xrotation", 9, "not a whole number"),
     "no offset": ("    OFFSET 0 -40 0\n", "", 13, "joint 'Knee' (opened in line 6) has no OFFSET"),
@@ -72,8 +72,8 @@ BROKEN = {
     "word in a row": ("1 91 2 0", "1 91 x 0", 20, "'x' in frame 2 is not a number"),
     "nan": ("1 91 2 0", "1 91 nan 0", 20, "'nan' in frame 2 is not a finite number"),
     "infinite": ("OFFSET 0 -40 0", "OFFSET 0 -inf 0", 8, "not a finite number"),
-    "cut short": (SMALL[SMALL.index("MOTION") :], "", 15, "the file ends where MOTION should stand"),
-    "nothing": (SMALL, "", 1, "the file ends where HIERARCHY should stand"),
+    "cut short": (SMALL[SMALL.index("MOTION") :], "", 15, "the file ends where MOTION is expected"),
+    "nothing": (SMALL, "", 1, "the file ends where HIERARCHY is expected"),
 }  # fmt: skip
 
 
@@ -225,11 +225,51 @@ def test_an_independent_reader_sees_the_same(tmp_path: Path) -> None:
             assert np.abs(seen[name][[2, 0, 1]] / 100 - places[frame, j]).max() < 1e-5
 
 
-def test_names_that_bvh_cannot_hold(tmp_path: Path) -> None:
+def test_names_that_bvh_cannot_hold_are_changed(tmp_path: Path) -> None:
     motion = clip_motion(load_clip("stand"), human(skin=False))
-    for names in (("a b", *motion.joints[1:]), (motion.joints[1], *motion.joints[1:])):
-        with pytest.raises(ClipError, match="names of joints"):
-            write_bvh(
-                SkeletonMotion(names, motion.parents, motion.offsets, motion.rotations, motion.root, 30.0), tmp_path / "x.bvh"
-            )
-    assert not (tmp_path / "x.bvh").exists()
+    names = ("a b\n\x1b", "a_b_?", "", " ", *motion.joints[4:])
+    write_bvh(SkeletonMotion(names, motion.parents, motion.offsets, motion.rotations, motion.root, 30.0), tmp_path / "x.bvh")
+    assert read_bvh(tmp_path / "x.bvh").joints == ("a_b??", "a_b_?", "joint", "joint_2", *motion.joints[4:])
+
+
+# --- files that would take all memory or time
+
+
+def test_files_that_are_too_large_are_refused(
+    write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:  # fmt: skip
+    monkeypatch.setenv("MANIKIN_MAX_LOAD_MB", "1")
+    rows = "0 90 0 0 0 0 0 90 0\n"
+    cases = {
+        SMALL + "0" * 120_000: "more than 0 million characters; MANIKIN_MAX_LOAD_MB raises the limit",
+        SMALL + "\n" * 6000: "million lines",
+        SMALL.replace("Frames: 2", "Frames: 3000") + rows * 2998: "3000 frames of 2 joints need 2 MB of memory",
+    }
+    for text, says in cases.items():
+        with pytest.raises(ClipError, match=says):
+            read_bvh(write(text))
+    path = tmp_path / "small.bvh.gz"
+    path.write_bytes(gzip.compress(b"0" * 1_000_000))
+    with pytest.raises(ClipError, match="million characters"):
+        read_bvh(path)
+    monkeypatch.setenv("MANIKIN_MAX_LOAD_MB", "100")
+    assert len(read_bvh(write(SMALL.replace("Frames: 2", "Frames: 3000") + rows * 2998)).root) == 3000
+
+
+def test_lines_names_and_joints_without_end_are_refused(write: Callable[[str], Path]) -> None:
+    with pytest.raises(ClipError, match=r"line 3: the line is longer than 1000000 characters"):
+        read_bvh(write(SMALL.replace("{", "{" + " " * 1_000_001, 1)))
+    many = "".join(f"JOINT j{k}\n{{\nOFFSET 0 1 0\nCHANNELS 1 Xrotation\n}}\n" for k in range(2100))
+    with pytest.raises(ClipError, match="more than 2000 joints"):
+        read_bvh(write(SMALL.replace("  JOINT Knee", many + "  JOINT Knee")))
+    with pytest.raises(ClipError, match=r"unknown word 'x\?\?\[2J'") as error:
+        read_bvh(write(SMALL.replace("OFFSET 0 -40 0", "x\x07\x1b[2J")))
+    assert str(error.value).isprintable()
+    with pytest.raises(ClipError, match="too large for a length or an angle"):
+        read_bvh(write(SMALL.replace("OFFSET 0 -40 0", "OFFSET 0 -1e10 0")))
+    with pytest.raises(ClipError, match="is not a whole number"):
+        read_bvh(write(SMALL.replace("Frames: 2", "Frames: " + "9" * 5000)))
+    path = write("")
+    path.write_bytes(SMALL.encode("utf-16"))
+    with pytest.raises(ClipError, match="UTF-8"):
+        read_bvh(path)

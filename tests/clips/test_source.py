@@ -9,9 +9,10 @@ import pytest
 
 from manikin.characters.human import human
 from manikin.clips.clip import load_clip
+from manikin.clips.rate import flight_pull
 from manikin.clips.roles import find_roles, require_roles, split_side
 from manikin.clips.skeleton import SkeletonMotion, global_poses, turn_frames
-from manikin.clips.source import flight_pull, prepare, read_motion, stature, suspicions
+from manikin.clips.source import prepare, read_motion, stature, suspicions
 from manikin.errors import ClipError
 from manikin.motion.chain import clip_motion
 from manikin.spatial import quat_from_axis_angle

@@ -105,7 +105,8 @@ def test_strict_priority_over_random_states(world):
 
 
 def test_feasible_top_task_is_met_and_torques_stay_bounded(world):
-    controller = Prioritized(limits=())
+    # the exact solver: little damping, and steps of any length
+    controller = Prioritized(soft=0.02, limits=(), hardest=np.inf)
     rng = np.random.default_rng(8)
     misses, largest, regular = [], 0.0, 0
     for _ in random_states(world, 300, seed=12):
@@ -268,7 +269,7 @@ def test_held_box_moves_with_the_hands_exactly():
     for name in ("clamp_foot_l", "clamp_foot_r"):
         hold_still(w, name)
     for hand in character.hands:
-        grasp(w, hand, "box")
+        grasp(w, hand, "box", reach=np.inf)
     w.forward()
     hands = Points(np.array([w.body("hand_l"), w.body("hand_r")]), np.zeros((2, 3)))
     goal = hands.evaluate(w.dynamics()).value + np.tile([0.0, 0.0, 0.1], 2)
@@ -337,3 +338,33 @@ def test_actuator_order_may_differ_from_dof_order(world):
     a, b = (Prioritized(limits=()).solve(w, [task], 0.002).torque for w in (world, turned))
     assert np.abs(a - b[::-1]).max() < 1e-6
     assert world.names(mujoco.mjtObj.mjOBJ_ACTUATOR)[0] == turned.names(mujoco.mjtObj.mjOBJ_ACTUATOR)[-1]
+
+
+def test_tasks_below_a_posture_of_all_joints_are_named(world):
+    tasks = tasks_of(world, np.random.default_rng(3))
+    controller = Prioritized()
+    assert controller.control(world, tasks, 0.002).warnings == ()
+    tasks[-1].priority = 2
+    tasks[3].priority, tasks[3].error = 3, -1.0
+    warnings = controller.control(world, tasks, 0.002).warnings
+    assert "task 'gaze' has no effect: task 'posture' has a higher priority and leaves no joint free" in warnings
+    assert len(warnings) == 3
+    # how far it is from its goal is known all the same
+    report = controller.solve(world, tasks, 0.002).report()
+    assert tasks[3].error > 0.0
+    assert report["gaze"].error == tasks[3].error
+
+
+def test_weights_of_a_level_count_by_their_ratio(world):
+    """The same for any common factor, and nothing for a task that is alone at its level."""
+
+    def torque(trunk: float, turn: float, hands: float) -> np.ndarray:
+        tasks = tasks_of(world, np.random.default_rng(4))
+        for task, weight in zip(tasks, (trunk, turn, hands)):
+            task.weight = weight
+        return Prioritized().solve(world, tasks, 0.002).torque
+
+    plain = torque(1.0, 1.0, 1.0)
+    np.testing.assert_allclose(torque(30.0, 30.0, 1.0), plain, atol=1e-9)
+    np.testing.assert_allclose(torque(1.0, 1.0, 500.0), plain, atol=1e-9)
+    np.testing.assert_allclose(torque(2.0, 40.0, 1.0), torque(0.05, 1.0, 0.01), atol=1e-6)

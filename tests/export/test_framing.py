@@ -1,12 +1,14 @@
 """Where pictures look from: the characters are on them, wherever they go."""
 
+import tomllib
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import tomli_w
 
 import manikin as mk
-from manikin.export.framing import EDGE, ROOM, View, across, in_view, keep_in_view
+from manikin.export.framing import EDGE, FILL, ROOM, View, across, fitted, framed, in_view, keep_in_view, within_reach
 from manikin.export.render import Painter, contact_sheet, view_of
 
 CUBE = np.array([[x, y, z] for x in (-0.2, 0.2) for y in (-0.2, 0.2) for z in (0.0, 0.4)])
@@ -56,6 +58,67 @@ def test_a_film_goes_along_smoothly() -> None:
     rough, calm = (np.array([v.at[0] for v in keep_in_view(way, view, FOVY, ASPECT, c)]) for c in (0.0, 8.0))
     assert np.abs(np.diff(calm, 2)).max() < 0.2 * np.abs(np.diff(rough, 2)).max()
     assert in_view(way, keep_in_view(way, view, FOVY, ASPECT, 8.0), FOVY, ASPECT, ROOM + 1e-9)
+
+
+@pytest.mark.parametrize("aspect", [0.7, 1.5])
+@pytest.mark.parametrize("azimuth", [0.0, 38.0, 250.0])
+def test_a_view_is_as_near_as_shows_everything(azimuth: float, aspect: float) -> None:
+    for size in (0.5, 1.0, 5.0):
+        points = size * moved(1.0, -2.0, 0.5)
+        view = fitted(points, View(azimuth, -20.0), FOVY, aspect)
+        assert view.at == pytest.approx(size * np.array([1.0, -2.0, 0.7]))
+        assert np.abs(across(points, view, FOVY, aspect)).max() == pytest.approx(FILL)
+
+
+def test_a_camera_stays_for_a_step_and_follows_a_walk() -> None:
+    step, walk = ([moved(x) for x in np.linspace(0, way, 9)] for way in (0.5, 20.0))
+    still = framed(step, View(), FOVY, ASPECT)
+    assert in_view(step, [still] * 9, FOVY, ASPECT, FILL + 1e-9)
+    near = framed(walk, View(), FOVY, ASPECT)
+    # as near as to one that does not move, and the camera has to follow
+    assert near.distance == pytest.approx(fitted(CUBE, View(), FOVY, ASPECT).distance, rel=1e-6)
+    assert not in_view(walk, [near] * 9, FOVY, ASPECT)
+    assert in_view(walk, keep_in_view(walk, near, FOVY, ASPECT), FOVY, ASPECT, ROOM + 1e-9)
+    # nothing to see
+    assert framed([np.zeros((0, 3))], View(), FOVY, ASPECT) == View()
+
+
+def test_props_count_when_they_are_near() -> None:
+    table = np.array([[0.5, 0.0, 0.2], [40.0, 0.0, 0.2], [0.0, 0.0, -90.0]])
+    assert within_reach(CUBE, table).tolist() == [[0.5, 0.0, 0.2]]
+    assert within_reach(np.zeros((0, 3)), table).tolist() == table.tolist()
+
+
+def with_camera(recording: mk.Recording, **camera: object) -> mk.Recording:
+    scene = tomllib.loads(recording.meta["scene"]) | {"camera": camera}
+    return replace(recording, meta=recording.meta | {"scene": tomli_w.dumps(scene)})
+
+
+@pytest.mark.draws
+def test_a_lamp_without_a_camera_of_its_own_fills_the_picture() -> None:
+    recording = mk.run(mk.load_scene("lamp"), seconds=0.1).recording
+    # a scene's own camera is kept
+    own = view_of(recording)
+    assert (own.azimuth, own.distance, own.at) == (62.0, 1.75, (0.12, 0.0, 0.24))
+    for aspect in (4 / 3, 300 / 420):
+        view = view_of(with_camera(recording), aspect)
+        assert (view.azimuth, view.elevation) == (38.0, -9.0)
+        with Painter(recording, 96, 72) as painter:
+            seen = np.abs(across(painter._outline(0), view, 32.0, aspect)).max()
+        assert 0.5 < seen <= FILL + 1e-9
+    # half a camera: the rest fits
+    half = view_of(with_camera(recording, azimuth=10.0, distance=9.0))
+    assert (half.azimuth, half.distance) == (10.0, 9.0)
+    assert half.at == view_of(with_camera(recording, azimuth=10.0)).at
+
+
+@pytest.mark.draws
+def test_the_floor_around_a_human_has_no_stray_shadows() -> None:
+    recording = mk.run(mk.load_scene("lift"), seconds=0.02).recording
+    with Painter(recording, 480, 360) as painter:
+        picture = painter.draw(0, view_of(recording)).astype(int)
+    # the floor before the figure, to the right of the box
+    assert np.ptp(picture[330:, 280:].sum(axis=2)) < 20
 
 
 @pytest.mark.draws

@@ -43,6 +43,17 @@ def test_what_a_damped_level_gives_up_is_not_handed_down():
     assert both[1] == pytest.approx(50.0, rel=1e-3)
 
 
+@pytest.mark.parametrize(("apart", "free"), [(1e-9, True), (1e-5, False)])
+def test_directions_that_only_rounding_tells_apart_are_free_for_lower_levels(apart, free):
+    """Two rows of a level that are nearly one: the direction between them is used up only when it is more than rounding."""
+    high = Level(np.array([[1.0, 0, 0, 0, 0, 0], [1.0, apart, 0, 0, 0, 0]]), np.array([1.0, 1.0]))
+    low = Level(np.eye(6)[1:2], np.array([50.0]))
+    alone = solve_hierarchy([high], FREE, 1e-2 * np.eye(6), np.zeros(6)).x
+    both = solve_hierarchy([high, low], FREE, 1e-2 * np.eye(6), np.zeros(6)).x
+    assert both[1] == pytest.approx(50.0 if free else alone[1], rel=1e-3, abs=1e-6)
+    assert np.abs(high.A @ (both - alone)).max() < 1e-6
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_bounds_hold_at_every_level(seed):
     rng = np.random.default_rng(seed)

@@ -16,7 +16,7 @@ def levels(rng: np.random.Generator, sizes: tuple[int, ...]) -> list[tuple[np.nd
     return [(rng.standard_normal((k, N)), rng.standard_normal(k)) for k in sizes]
 
 
-def solve(parts, bounds=None, rest=None, soft=0.01, compensate=True):
+def solve(parts, bounds=None, rest=None, soft=0.01, compensate=True, longest=np.inf):
     basis, motion = fresh()
     rows = np.concatenate([r for r, _ in parts]) if parts else np.zeros((0, N))
     wanted = np.concatenate([w for _, w in parts]) if parts else np.zeros(0)
@@ -26,7 +26,7 @@ def solve(parts, bounds=None, rest=None, soft=0.01, compensate=True):
     z = np.empty(N)
     bounded = solve_levels(
         rows, wanted, np.ones(len(wanted)), starts, rest_rows, rest_wanted, limit, low, high, basis, 0, motion, soft,
-        compensate, z,
+        longest, compensate, z,
     )  # fmt: skip
     return z, bounded
 
@@ -175,3 +175,45 @@ def test_small_solvers_agree_with_numpy():
     expected = np.linalg.solve(A, b)
     assert np.allclose(cholesky_solve(A.copy(), b.copy()), expected)
     assert np.allclose(soft_solve(A, b, 0.01), expected)
+
+
+def test_no_level_and_no_bound_moves_further_than_allowed():
+    rng = np.random.default_rng(21)
+    parts = [(rows, 1e4 * wanted) for rows, wanted in levels(rng, (4, 3))]
+    rest = (rng.standard_normal((5, N)), 1e4 * rng.standard_normal(5))
+    bounds = (rng.standard_normal((2, N)), np.full(2, -1e3), np.full(2, 1e3))
+    free, _ = solve(parts, rest=rest)
+    assert np.linalg.norm(free) > 1e3
+    first, _ = solve(parts[:1], longest=5.0)
+    assert np.linalg.norm(first) == pytest.approx(5.0)
+    # shortened, not turned
+    alone, _ = solve(parts[:1])
+    assert first @ alone == pytest.approx(5.0 * np.linalg.norm(alone))
+    whole, _ = solve(parts, bounds, rest, longest=5.0)
+    assert np.linalg.norm(whole) < 5.0 * 5 + 1e-9
+    # and a shortened level is still not disturbed by the ones below it
+    pair, _ = solve(parts, longest=5.0)
+    assert np.abs(parts[0][0] @ (pair - first)).max() < 1e-10
+    # what asks for less than that is met as before
+    small = [(rows, 1e-5 * wanted) for rows, wanted in parts]
+    assert np.array_equal(solve(small, longest=5.0)[0], solve(small)[0])
+
+
+def weighed(rows, wanted, weights, soft=0.01):
+    basis, motion = fresh()
+    solve_level(rows, wanted, np.array(weights), motion, basis, 0, soft, motion.copy(), 0)
+    return motion
+
+
+def test_weights_decide_only_between_tasks_that_cannot_all_be_met():
+    rng = np.random.default_rng(22)
+    rows = rng.standard_normal((3, N))
+    wanted = rng.standard_normal(3)
+    # all can be met: weights change nothing, however far apart
+    for weights in ([1.0, 1.0, 1.0], [1.0, 30.0, 1000.0], [500.0, 1.0, 1.0]):
+        assert np.abs(rows @ weighed(rows, wanted, weights, 0.1) - wanted).max() < 1e-6
+    # the same row wanted twice, differently: the miss goes with one over the square of the weight
+    same = np.stack([rows[0], rows[0]])
+    for ratio in (2.0, 10.0):
+        value = rows[0] @ weighed(same, np.array([0.0, 1.0]), [1.0, ratio])
+        assert (1.0 - value) / value == pytest.approx(1.0 / ratio**2, rel=1e-6)

@@ -7,6 +7,7 @@ import tomllib
 import mujoco
 import numpy as np
 import pytest
+import tomli_w
 
 import manikin as mk
 from manikin.papers.abe2006 import chain, pendulum
@@ -112,18 +113,22 @@ def test_the_mouse_rests_where_the_scene_says() -> None:
     for begin, end in ((5.2, 5.6), (9.0, 9.0), (12.4, 13.0)):
         assert still[(r.time >= begin) & (r.time <= end)].all()
     assert not still[(r.time > 5.62) & (r.time < 8.9)].any()
-    assert goal[:, 2].max() == pytest.approx(1.6, abs=0.02)
-    assert goal[:, 2].min() == pytest.approx(0.5, abs=0.02)
+    # the smooth path runs a little past the keys at which a rest ends
+    assert goal[:, 2].max() == pytest.approx(1.6, abs=0.03)
+    assert goal[:, 2].min() == pytest.approx(0.5, abs=0.03)
 
 
 def test_the_commanded_path_is_critically_damped() -> None:
-    """Where the mouse rests, Eq. 11 alone comes to rest as well, without overshoot."""
-    r = swing()
-    path, goal = pendulum.commanded_path(r), pendulum.goal_path(r, r.time)
-    gap = np.linalg.norm(path - goal, axis=1)
-    assert gap[pendulum.rested(r)].max() < 1e-4
-    low = (r.time > 7.7) & (r.time < 9.0)
-    assert (np.diff(gap[low]) <= 1e-9).all()
+    """Towards a goal that stays where it is: e (1 + w t) exp(-w t). Where the mouse rests, it comes to rest as well."""
+    raw = tomllib.loads(swing().meta["scene"])
+    raw["steps"][0]["goals"]["hand"]["path"] = [[0.0, 0.5, -0.3, 1.4], [1.0, 0.5, -0.3, 1.4]]
+    r = dataclasses.replace(swing(), meta=swing().meta | {"scene": tomli_w.dumps(raw)})
+    gap = np.linalg.norm(pendulum.commanded_path(r) - [0.5, -0.3, 1.4], axis=1)
+    phase = 2 * np.pi * 2.5 * r.time
+    assert gap[0] > 0.2
+    assert gap == pytest.approx(gap[0] * (1 + phase) * np.exp(-phase), abs=0.02 * gap[0])
+    left = np.linalg.norm(pendulum.commanded_path(swing()) - pendulum.goal_path(swing(), swing().time), axis=1)
+    assert left[pendulum.rested(swing())].max() < 1e-4 < 0.05 < left.max()
 
 
 def test_a_hand_that_stays_away_has_not_arrived() -> None:
@@ -211,7 +216,7 @@ def test_what_is_left_out_is_not_in_the_dynamics():
 
 @functools.cache
 def reach(goal: tuple[float, float, float], locked: bool, above: tuple[str, ...] = ()):
-    """The right hand goes to a place; above it stands the left hand, and what else is named."""
+    """The right hand goes to a place; the left hand and the tasks in `above` have higher priority."""
     hold = {"law": "hold", "frequency": 2.0, "priority": 0}
     others = {
         "trunk": hold | {"measure": "orientation", "of": ["thorax"]},

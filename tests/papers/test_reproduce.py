@@ -16,7 +16,7 @@ import pytest
 import manikin as mk
 from manikin.errors import Diverged, OutputError
 from manikin.papers import DOCUMENTS, abe2006
-from manikin.papers.abe2006 import catch, feet, lift, look, toss
+from manikin.papers.abe2006 import lift
 from manikin.papers.claims import Change, Claim, Finding, Lab, plain, unmeasured
 from manikin.papers.reproduce import as_table, counts, measure_all
 from manikin.scenes.scene import load_scene
@@ -244,7 +244,7 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path: Path, press: Callable[[L
     try:
         outcome = measure_all(claims, Lab(True, SEED), "x", out=tmp_path)
     except KeyboardInterrupt:
-        pytest.fail("the interrupt came through")
+        pytest.fail("the interrupt was passed on")
     assert outcome.interrupted
     rows = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
     assert [r["holds"] for r in rows] == [True, None, None]
@@ -353,99 +353,7 @@ def test_help_mentions_it(command: Command) -> None:
     assert "reproduce" in command("--help")[1]
 
 
-# --- samplers
-
-
-def test_balls_come_through_the_window() -> None:
-    balls = catch.random_balls(60, SEED)
-    assert balls[:5] == catch.random_balls(5, SEED)
-    assert balls[:5] != catch.random_balls(5, SEED + 1)
-    for b in balls:
-        t = b.seconds
-        there = np.array(b.at) + t * np.array(b.velocity) - [0, 0, 0.5 * 9.81 * t**2]
-        assert there == pytest.approx(b.crossing)
-        assert there[0] == pytest.approx(0.42)
-        assert -0.75 <= there[1] <= 0.25
-        assert 0.9 <= there[2] <= 1.7
-        assert 0.6 <= t <= 0.9
-        assert 2 <= np.linalg.norm(b.velocity) <= 8
-        assert 0.1 <= b.mass <= 1.5
-        assert 0.03 <= b.radius <= 0.12
-        assert 0.3 <= b.at[2] <= 2.8
-        assert abs(np.rad2deg(np.arctan2(b.velocity[1], -b.velocity[0]))) <= 25
-    scene = load_scene("catch", balls[0].changes())
-    assert scene.props["ball"].mass == balls[0].mass
-
-
-def test_tosses_are_of_all_shapes_and_directions() -> None:
-    tosses = toss.random_tosses(60, SEED)
-    assert {t.shape for t in tosses} == {"sphere", "box", "cylinder"}
-    for t in tosses:
-        assert 0.2 <= t.mass <= 1.0
-        assert 1.5 <= np.hypot(*t.target) <= 4.0
-        assert abs(np.rad2deg(np.arctan2(t.target[1], t.target[0]))) <= 45
-    for t in tosses[:3]:
-        assert load_scene("toss", t.changes()).props["ball"].shape == t.shape
-
-
 # --- measurements that can fail
-
-
-@pytest.fixture(scope="module")
-def ball() -> catch.Catch:
-    return catch.catch_one({})
-
-
-def test_a_ball_is_caught_and_seen(ball: catch.Catch) -> None:
-    assert ball.held
-    assert ball.upright
-    assert abs(ball.gap) <= 0.005
-    assert ball.deepest <= 0.005
-    assert 0 <= ball.back < ball.given
-    assert np.isfinite(ball.arm).all()
-
-
-def test_a_ball_that_flies_past_is_a_miss() -> None:
-    past = catch.catch_one({"props.ball.at": [3.2, 2.5, 1.3]})
-    assert not past.held
-    assert np.isnan(past.gap)
-    assert catch.judge_catches([past]).holds is False
-
-
-def test_deep_or_early_catches_do_not_hold(ball: catch.Catch) -> None:
-    replace = dataclasses.replace
-    assert catch.judge_touch([ball]).holds
-    assert catch.judge_touch([ball, replace(ball, deepest=0.006)]).holds is False
-    assert catch.judge_touch([replace(ball, gap=0.02)]).holds is False
-    lost = replace(ball, held=False)
-    assert catch.judge_catches([ball] * 19 + [lost]).holds
-    assert catch.judge_catches([ball] * 18 + [lost] * 2).holds is False
-    assert catch.judge_weights((1, 2), [ball, replace(ball, given=ball.given + 0.1)]).holds
-    assert catch.judge_weights((1, 2), [ball, ball]).holds is False
-
-
-def test_momentum_comes_from_outside() -> None:
-    take = mk.run(load_scene("catch"))
-    touch = look.events(take)["caught"]
-    exchange = look.momentum_exchange(take.recording, touch - 0.02, touch + 0.2)
-    assert catch.judge_exchange({0.5: exchange}).holds
-    # without the ground nothing adds up
-    falling = 75.5 * 0.22 * np.array([0.0, 0.0, -9.81])
-    assert catch.judge_exchange({0.5: exchange._replace(impulse=falling)}).holds is False
-
-
-def test_a_toss_is_seen_to_land() -> None:
-    landing = toss.toss_one({"steps.throw.goals.throw.throw.target": [2.0, 0.5]})
-    assert landing.thrown
-    assert landing.speed < 0.2
-    assert landing.missed < 0.5
-    good = toss.Landing(True, 0.01, 0.02, 0)
-    assert toss.judge_landings([good] * 9 + [toss.Landing(False, np.nan, np.nan, 0)]).holds
-    assert toss.judge_landings([good] * 8 + [toss.Landing(True, 0.01, 0.2, 0)] * 2).holds is False
-    assert toss.judge_landings([good] * 8 + [toss.Landing(True, 0.06, 0.02, 0)] * 2).holds is False
-    assert toss.judge_heavy((1, 5), [good, dataclasses.replace(good, speed=0.1)]).holds
-    assert toss.judge_heavy((1, 5), [good, good]).holds is False
-    assert toss.judge_heavy((1, 5), [good, dataclasses.replace(good, speed=0.1, trouble="diverged")]).holds is False
 
 
 @pytest.fixture(scope="module")
@@ -473,14 +381,3 @@ def test_one_style_twice_is_not_two_styles(back: mk.Take, lift: mk.Take) -> None
 
 def test_lifts_that_take_the_same_time_are_not_slower(back: mk.Take) -> None:
     assert lift.judge_times((2.0, 80.0), [back, back]).holds is False
-
-
-def test_cones_and_pushes_are_judged() -> None:
-    straight, slanted = np.array([[0.0, 0.0, 100.0]]), np.array([[300.0, 0.0, 100.0]])
-    assert feet.cone_violation(straight) == 0.0
-    assert feet.cone_violation(slanted) > 0.1
-    assert feet.cone_violation(-straight) > 0.5
-    stood = feet.push_one(0.0, force=20.0)
-    assert feet.judge_pushes([stood]).holds
-    assert feet.judge_pushes([stood, stood._replace(slip=0.01)]).holds is False
-    assert feet.judge_pushes([stood, stood._replace(upright=False)]).holds is False

@@ -121,7 +121,7 @@ def test_grasp_carries_weight_and_inertia_into_the_dynamics(world):
     before = w.dynamics().response()
     assert 47 not in before.layout.passive
     for hand in ("hand_l", "hand_r"):
-        grasp(w, hand, "box")
+        grasp(w, hand, "box", reach=np.inf)
     w.forward()
     after = w.dynamics().response()
     assert set(range(47, 53)) <= set(after.layout.passive)

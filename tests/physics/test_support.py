@@ -68,7 +68,7 @@ def random_states(w: World, count: int, seed: int, speed: float) -> Iterator[int
             # take hold of it anew where it is
             w.data.qvel[47:] = 0.0
             for hand in CHARACTER.hands:
-                grasp(w, hand, "box")
+                grasp(w, hand, "box", reach=np.inf)
             w.forward()
         yield k
 

@@ -147,7 +147,7 @@ def test_a_session_keeps_keys_in_order_shows_the_doll_and_stops_for_it(session: 
     with pytest.raises(InputError, match="of 1 keys"):
         session.handle(m.KeyDrop(1))
     session.playing = True
-    with pytest.raises(InputError, match="stop first"):
+    with pytest.raises(InputError, match="pause first"):
         session.handle(m.Pose("head", (0.0, 0.0, 0.0), goal))
     session.handle(m.Reset())
     assert len(session.keys) == 1, "keys are for the next try as well"

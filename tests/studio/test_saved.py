@@ -178,7 +178,7 @@ def test_what_would_not_do_the_same_is_refused(folder: TakeFolder, monkeypatch: 
         self.rows[:] = [[0.0, 0.0, 0.0, 0.1]]
 
     monkeypatch.setattr(Episode, "hold", forget)
-    with pytest.raises(InputError, match="written down, it differs by"):
+    with pytest.raises(InputError, match="the written scene differs by"):
         scene_text_of(past)
 
 

@@ -207,7 +207,7 @@ def test_knobs_live_restarting_and_back(session: Session, heard: Heard) -> None:
     session.handle(m.Knob("character.height", 1.6))
     assert session.take != first
     assert session.live.time == 0
-    assert "starts again" in heard.texts("notice")[-1]["message"]
+    assert "restarts as a new take" in heard.texts("notice")[-1]["message"]
     assert session.live.knobs.value("character.height") == 1.6
     assert session.live.knobs.value("props.box.mass") == 30.0
     session.handle(m.Undo())
@@ -230,7 +230,7 @@ def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, f
     assert "diverged" in heard.texts("error")[-1]["message"]
     status = session.status()
     assert (status.playing, status.diverged, status.ok) == (False, True, False)
-    with pytest.raises(InputError, match="broke off"):
+    with pytest.raises(InputError, match="diverged"):
         session.handle(m.Play())
     with pytest.raises(InputError, match="looked at"):
         session.handle(m.TakeDelete(broken))

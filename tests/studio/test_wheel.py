@@ -1,4 +1,4 @@
-"""Installed from a wheel into an environment of its own, without Node: the page opens in a real browser and the lift runs."""
+"""The wheel, installed with its declared dependencies only and without Node: command line, imports, the page in a browser."""
 
 import os
 import re
@@ -6,9 +6,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 import venv
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="the Python package
 pytest.importorskip("build", reason="the Python package build is not installed")
 pytest.importorskip("hatchling", reason="the Python package hatchling is not installed")
 pytest.importorskip("ensurepip", reason="pip cannot be put into a new environment here")
+Requirement = pytest.importorskip("packaging.requirements", reason="the Python package packaging is not installed").Requirement
 from desk import CHROMIUM, FLAGS, WINDOW  # noqa: E402
 
 import manikin  # noqa: E402
@@ -24,7 +25,6 @@ import manikin  # noqa: E402
 ROOT = Path(manikin.__file__).parents[1]
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
     pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="the sources are not here"),
 ]
 # kernels are compiled anew in a new place
@@ -47,19 +47,41 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def home(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel. What it depends on is borrowed from this one, so that no network is needed."""
+    """An environment with the wheel and what it declares, linked from this environment, so that no network is needed."""
     home = tmp_path_factory.mktemp("home") / "venv"
     venv.create(home, with_pip=True)
     command = [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel]
     subprocess.run(command, check=True, env=clean(home))
     (site,) = home.glob("lib/python*/site-packages")
-    borrowed = dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
-    (site / "borrowed.pth").write_text("\n".join(borrowed) + "\n")
+    for distribution in declared(metadata.Distribution.at(next(site.glob("manikin-*.dist-info")))):
+        for name in {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}:
+            if not (site / name).exists():
+                (site / name).symlink_to(Path(str(distribution.locate_file(name))).resolve())
     return home
 
 
+def declared(wheel: metadata.Distribution) -> list[metadata.Distribution]:
+    """What a distribution needs, and what that needs; extras only where they are asked for."""
+    found: dict[str, metadata.Distribution] = {}
+    todo = [(wheel, "")]
+    seen = set()
+    while todo:
+        distribution, extra = todo.pop()
+        for text in distribution.requires or ():
+            needed = Requirement(text)
+            if needed.marker is not None and not needed.marker.evaluate({"extra": extra}):
+                continue
+            for wanted in ("", *needed.extras):
+                if (needed.name, wanted) not in seen:
+                    seen.add((needed.name, wanted))
+                    found[needed.name] = metadata.distribution(needed.name)
+                    assert found[needed.name].version in needed.specifier, f"{text}: {found[needed.name].version} is installed"
+                    todo.append((found[needed.name], wanted))
+    return list(found.values())
+
+
 def clean(home: Path) -> dict[str, str]:
-    """No way to this checkout, and no Node."""
+    """The environment's variables without a path to this checkout, and without Node."""
     left = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "NODE"))}
     return left | {"PATH": str(home / "bin")}
 
@@ -72,14 +94,61 @@ def test_the_wheel_has_the_page_and_not_its_sources(wheel: Path) -> None:
     assert not [n for n in names if n.startswith("manikin/studio/page/") or "node_modules" in n]
 
 
+def test_undeclared_packages_are_not_there(home: Path) -> None:
+    """Otherwise the tests below would not notice an import that `pip install manikin` does not provide."""
+    for name in ("pytest", "playwright", "hypothesis", "mink", "httpx", "pxr"):
+        result = subprocess.run(
+            [home / "bin" / "python", "-c", f"import {name}"], capture_output=True, env=clean(home), check=False
+        )
+        assert result.returncode == 1, name
+
+
+def test_the_command_line_works_with_what_is_declared(home: Path, tmp_path: Path) -> None:
+    def call(*words: str) -> str:
+        result = subprocess.run(
+            [home / "bin" / "manikin", *words], capture_output=True, text=True, env=clean(home), cwd=tmp_path, check=False
+        )
+        assert result.returncode == 0, (words, result.stderr)
+        return result.stdout
+
+    assert "lift" in call("list")
+    assert "seconds" in call(
+        "run", "lift", "--seconds", "0.1", "--out", "a.npz", "--out", "a.glb", "--out", "a.csv", "--out", "a.bvh"
+    )
+    assert "recording" in call("check", "a.npz")
+    assert "motion" in call("check", "a.bvh")
+    assert "scene" in call("check", "lift")
+    refused = subprocess.run(
+        [home / "bin" / "manikin", "run", "lift", "--out", "a.usda"], capture_output=True, text=True, env=clean(home), cwd=tmp_path,
+        check=False,
+    )  # fmt: skip
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1), "an extra that is not installed is one clear line"
+
+
+def test_all_modules_can_be_imported_with_what_is_declared(home: Path, tmp_path: Path) -> None:
+    program = (
+        "import importlib, pkgutil, manikin\n"
+        "for m in pkgutil.walk_packages(manikin.__path__, 'manikin.'):\n"
+        "    if m.name not in ('manikin.__main__', 'manikin.export.usd'):\n"
+        "        importlib.import_module(m.name)\n"
+        "print(manikin.__file__)"
+    )
+    result = subprocess.run(
+        [home / "bin" / "python", "-c", program], capture_output=True, text=True, env=clean(home), cwd=tmp_path, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert Path(result.stdout.strip()).is_relative_to(home)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 def test_installed_from_the_wheel_the_lift_runs_in_a_browser(home: Path, tmp_path: Path) -> None:
     env = clean(home)
     assert shutil.which("node", path=env["PATH"]) is None
     program = "import manikin, manikin.studio.server as s; print(manikin.__file__); print(s.STATIC)"
-    told = subprocess.run(
+    found_at = subprocess.run(
         [home / "bin" / "python", "-c", program], capture_output=True, text=True, check=True, env=env, cwd=tmp_path
     )
-    for line in told.stdout.split():
+    for line in found_at.stdout.split():
         assert Path(line).is_relative_to(home), "manikin comes from the wheel"
     process = subprocess.Popen(
         [home / "bin" / "manikin", "studio", "--port", "0", "--no-browser", "--takes", str(tmp_path / "takes")],

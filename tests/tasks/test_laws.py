@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from manikin.physics.world import Obstruction
 from manikin.tasks.goals import Aim, Path
 from manikin.tasks.laws import Hold, Nearest, Reach, Stabilize, Track, distance, saturate
 from manikin.tasks.measures import Orientation, Points, Posture, Reading
@@ -17,6 +18,7 @@ class Clock:
 
     def __init__(self) -> None:
         self.time = 0.0
+        self.obstructions: dict[int, Obstruction] = {}
 
 
 class Asked(NamedTuple):
@@ -55,6 +57,36 @@ def test_stabilize_is_critically_damped():
     w = 2 * np.pi
     assert np.abs(path[:, 0] - (1 - (1 + w * t) * np.exp(-w * t))).max() < 5e-3
     assert path[:, 0].max() < 1.0 + 1e-6
+
+
+def test_what_blocks_a_held_prop_holds_the_smoothed_goal_back():
+    """Into the obstacle the smoothed goal stops; along it and away from it, it goes on."""
+    up = {1: Aim(np.array([0.0, 0.0, 1.0])), 2: Aim(np.array([1.0, 0.0, 1.0])), 3: Aim(np.array([0.0, 0.0, -1.0]))}
+    now = Reading(np.zeros(3), np.zeros(3))
+    for force, moved in ((200.0, (0.0, 1.0)), (0.0, (1.0, 1.0))):
+        # body 1 holds what is pushed down by a shelf
+        found = Obstruction(9, np.array([0.0, 0.0, -max(force, 1.0)]), (7, 1), force > 0)
+        ends = {}
+        for key, aim in up.items():
+            law, clock = Stabilize(1.0, smoothing=0.1), Clock()
+            clock.obstructions[7] = found
+            for _ in range(1000):
+                command = asked(law, clock, POINT, now, aim, 0.002)
+                clock.time += 0.002
+            ends[key] = law.place.copy()
+            assert command.error == pytest.approx(np.linalg.norm(aim.value))
+        assert ends[1][2] == pytest.approx(moved[0], abs=1e-3)
+        assert ends[2][0] == pytest.approx(moved[1], abs=1e-3)
+        assert ends[2][2] == pytest.approx(moved[0], abs=1e-3)
+        assert ends[3][2] == pytest.approx(-1.0, abs=1e-3)
+    # other points are not held back
+    other, clock = Points(np.array([2]), np.zeros((1, 3))), Clock()
+    law = Stabilize(1.0, smoothing=0.1)
+    clock.obstructions[7] = Obstruction(9, np.array([0.0, 0.0, -200.0]), (7, 1), True)
+    for _ in range(1000):
+        asked(law, clock, other, now, up[1], 0.002)
+        clock.time += 0.002
+    assert law.place[2] == pytest.approx(1.0, abs=1e-3)
 
 
 def test_stabilize_limits_and_smooths():

@@ -1,7 +1,7 @@
-"""How much of what was possible each task got: prioritized control against constrained least squares (section 3.1.2).
+"""Is each task met as far as possible? Prioritized control against constrained least squares (section 3.1.2).
 
 Independent of the controller's recursion: every level is a quadratic program of its own, over all motions that constraints
-and passive joints allow, with the higher levels held at what they were given and the joint limits as inequalities.
+and passive joints allow, with the results of the higher levels held fixed and the joint limits as inequalities.
 """
 
 import copy
@@ -25,20 +25,20 @@ EXACT = 1e-9
 
 
 class Level(NamedTuple):
-    """Rows of one priority, of length one: rows @ z = wanted. names: the tasks at it."""
+    """Rows of one priority, as long as their task's weight: rows @ z = wanted. names: the tasks at it."""
 
     names: tuple[str, ...]
     rows: Array
     wanted: Array
 
 
-class Share(NamedTuple):
-    """A level's miss: what it was, the least there can be, and with the level left out."""
+class Miss(NamedTuple):
+    """By how much a level was missed, the least possible, and with the level left out."""
 
     level: str
     missed: float
     least: float
-    ignored: float
+    left_out: float
 
 
 @dataclass
@@ -51,21 +51,21 @@ class Watched:
     inner: Prioritized
     every: int
     count: int = 0
-    shares: list[Share] = field(default_factory=list)
-    classic: list[Share] = field(default_factory=list)
+    misses: list[Miss] = field(default_factory=list)
+    classic: list[Miss] = field(default_factory=list)
 
     def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control:
         if self.count % self.every == 0:
             levels = levels_of(world, copy.deepcopy(tasks), dt)
-            for controller, shares in ((self.inner, self.shares), (replace(self.inner, compensate=False), self.classic)):
+            for controller, misses in ((self.inner, self.misses), (replace(self.inner, compensate=False), self.classic)):
                 solution = controller.solve(world, copy.deepcopy(tasks), dt)
-                shares += shares_of(controller, world, levels, solution)
+                misses += misses_of(controller, world, levels, solution)
         self.count += 1
         return self.inner.control(world, tasks, dt)
 
 
 def levels_of(world: World, tasks: Sequence[Task], dt: float) -> list[Level]:
-    """What the active tasks ask for, by priority; the laws of the tasks move on."""
+    """What the active tasks ask for, by priority; advances the laws of the tasks."""
     response = world.dynamics().response()
     out = []
     for priority in sorted({t.priority for t in tasks if t.active}):
@@ -73,6 +73,7 @@ def levels_of(world: World, tasks: Sequence[Task], dt: float) -> list[Level]:
         parts = [_asked(world, task, dt) for task in here]
         rows, wanted = response.rows(np.concatenate([p[0] for p in parts])), np.concatenate([p[1] for p in parts])
         size = np.linalg.norm(rows, axis=1)
+        size /= np.concatenate([np.full(len(p[1]), t.weight) for t, p in zip(here, parts)])
         out.append(Level(tuple(t.name for t in here), rows / size[:, None], wanted / size))
     return out
 
@@ -87,7 +88,7 @@ def _asked(world: World, task: Task, dt: float) -> tuple[Array, Array]:
     return np.eye(world.model.nv)[task.measure.dofs], wanted
 
 
-def shares_of(controller: Prioritized, world: World, levels: Sequence[Level], solution: Solution) -> list[Share]:
+def misses_of(controller: Prioritized, world: World, levels: Sequence[Level], solution: Solution) -> list[Miss]:
     """Each level's miss in a solution, compared with the least."""
     dynamics = world.dynamics()
     response = dynamics.response()
@@ -101,16 +102,16 @@ def shares_of(controller: Prioritized, world: World, levels: Sequence[Level], so
         # steps y away from the solution, which is one of the motions that are possible
         limits = [(b.rows @ freedom, b.low - b.rows @ z, b.high - b.rows @ z) for b in bounds]
         least = least_miss(rows, target, *(np.concatenate(part) for part in zip(*limits)))
-        # the motion of least kinetic energy that gives the higher levels what they had
+        # the motion of least kinetic energy with the same results of the higher levels
         alone = z - freedom @ (freedom.T @ z)
         gaps = [float(np.linalg.norm(gap)) for gap in (target, level.wanted - level.rows @ alone)]
-        out.append(Share("+".join(level.names), gaps[0], min(least, gaps[0]), gaps[1]))
+        out.append(Miss("+".join(level.names), gaps[0], min(least, gaps[0]), gaps[1]))
         kept = np.concatenate([kept, level.rows])
     return out
 
 
 def null_space(rows: Array) -> Array:
-    """Orthonormal columns (n, k) of the directions that no row sees."""
+    """Orthonormal columns (n, k) of the directions that change no row."""
     _, size, vectors = np.linalg.svd(rows)
     rank = int((size > 1e-9 * size[0]).sum())
     return vectors[rank:].T
@@ -133,20 +134,20 @@ def least_miss(rows: Array, target: Array, bounded: Array, low: Array, high: Arr
     return float(np.linalg.norm(rows @ y - target))
 
 
-def extent(shares: Sequence[Share]) -> dict[str, dict[str, float]]:
-    """Per level, over all states: rms of its miss, of the least and of the level left out [m/s^2 per row of length one]."""
+def extent(misses: Sequence[Miss]) -> dict[str, dict[str, float]]:
+    """Per level, rms over all states: its miss, the least possible, and its miss when it is left out."""
     out = {}
-    for level in sorted({s.level for s in shares}):
-        values = np.array([s[1:] for s in shares if s.level == level])
+    for level in sorted({s.level for s in misses}):
+        values = np.array([s[1:] for s in misses if s.level == level])
         missed, least, ignored = np.sqrt((values**2).mean(axis=0))
         out[level] = {"missed": float(missed), "least": float(least), "left_out": float(ignored), "states": len(values)}
     return out
 
 
-def losses(shares: Sequence[Share]) -> dict[str, float]:
+def losses(misses: Sequence[Miss]) -> dict[str, float]:
     """Per level: its rms miss beyond the least, over what it would miss if it were left out beyond the least."""
     out = {}
-    for level, seen in extent(shares).items():
+    for level, seen in extent(misses).items():
         stake = seen["left_out"] - seen["least"]
         out[level] = (seen["missed"] - seen["least"]) / stake if stake > 1e-9 else 0.0
     return out

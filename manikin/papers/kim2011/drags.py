@@ -53,7 +53,8 @@ CLAIMS: tuple[Claim, ...] = (
           "document"),
     Claim("drags.contradictions", "limits rarely contradict each other", "section 5.2", "not said", "part of updates",
           _DRAGS + "; at most 1 %", _worst("contradictions_share", 0.01)),
-    Claim("drags.stops", "joints stay within the limit that control keeps", "section 5.1, Eq. 9", "always remain within", "rad",
+    Claim("drags.stops", "dragged at random, joints stay within the limit that control keeps", "section 5.1, Eq. 9",
+          "always remain within", "rad",
           _DRAGS + "; impacts included; largest overshoot over the limit in Eq. 9, where a joint's stop begins; at most 1e-3"
           " (1 mrad is ours)", _worst("beyond_kept_rad", SMOOTH), "document"),
     Claim("drags.smooth", "joints stay within their ranges in smooth motion", "section 5.1, Eq. 9", "always remain"

@@ -6,15 +6,15 @@ import numpy as np
 
 from manikin.drags import stand
 from manikin.loop import Run
-from manikin.papers.claims import Claim, Finding, Lab
+from manikin.papers.claims import Change, Claim, Finding, Lab
 from manikin.papers.kim2011.bodies import began
 from manikin.tasks.ik import Wish, solve_pose
 from manikin.tasks.measures import Orientation, Points, Posture
 
 # an open chain for each link that is dragged
 LINKS = {"lamp": "head", "worm": "front_3", "fish": "head", "starfish": "tip_0"}
-# a pose is bent that far into its range; root firmly held, a weak wish for the pose as it was
-BENT, FIRM, KEEP = 0.9, 30.0, 0.003
+# a pose is bent that far into its range; as in the studio: weights of the held root and of the pose as it was, trials per move
+BENT, FIRM, KEEP, TRIALS, MOVES = 0.9, 30.0, 0.03, 12, 40
 POSED, FOLLOWED = 0.005, 5.0
 
 
@@ -32,11 +32,14 @@ def pose(still: Run, bone: str, seed: int) -> tuple[float, float]:
     world.data.qpos[:] = first
     world.forward()
     place, posture = world.data.xpos[root[0]].copy(), Posture(skeleton.address, skeleton.active)
-    wishes = [
+    held = [
         Wish(Orientation(root), world.data.xquat[root[0]].copy(), FIRM), Wish(Points(root, np.zeros((1, 3))), place, FIRM),
-        Wish(Points(np.array([body]), np.zeros((1, 3))), goal, 1.0), Wish(posture, first[skeleton.address], KEEP),
     ]  # fmt: skip
-    solve_pose(world, wishes, 100)
+    start, link = world.data.xpos[body].copy(), Points(np.array([body]), np.zeros((1, 3)))
+    # the pointer moves to the goal and stays there for a while
+    for part in np.clip(np.arange(1, MOVES + 1) / (MOVES // 2), 0.0, 1.0):
+        pull = Wish(link, start + part * (goal - start), 1.0)
+        solve_pose(world, [*held, pull, Wish(posture, world.data.qpos[skeleton.address].copy(), KEEP)], TRIALS)
     miss = float(np.linalg.norm(world.data.xpos[body] - goal))
     return miss, float(np.linalg.norm(world.data.xpos[root[0]] - place))
 
@@ -70,8 +73,11 @@ def followed(lab: Lab) -> Finding:
 CLAIMS = (
     Claim(
         "keyframes.pose", "key poses are set up by dragging a link", "section 3", "through inverse kinematics", "mm",
-        "links of lamp, worm, fish and starfish dragged to where random poses have them (20 each, 2 with --quick), by inverse"
-        " kinematics with the root held: farthest miss, at most 5", posed,
+        "links of lamp, worm, fish and starfish dragged to where random poses have them (20 each, 2 with --quick), in 40"
+        " moves of"
+        " the pointer, by inverse kinematics with the root held: farthest miss, at most 5", posed, "ours",
+        (Change("in one move", "in 40 moves, as dragging does", "in one move the lamp's head missed by 47 mm and the"
+        " worm's by 32"),),
     ),
     Claim(
         "keyframes.follow", "the simulation follows a B-spline through key poses, at the active joints only", "section 3", "",

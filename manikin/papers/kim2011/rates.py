@@ -17,7 +17,7 @@ from manikin.scenes.scripts import Steps
 
 RATES = (50.0, 200.0, 1000.0)
 SCENES = ("lamp", "lamp_box", "lamp_stairs", "worm", "fish", "starfish", "starfish_escape", "donut", "donut_seesaw")
-QUICK = ("lamp", "starfish")
+QUICK = ("lamp", "lamp_stairs")
 # what is changed around the characters, one thing at a time
 CHANGES: dict[str, tuple[dict[str, Any], ...]] = {
     "lamp": ({"props.mat.friction": 0.5}, {"props.mat.friction": 1.2}),
@@ -138,7 +138,8 @@ CLAIMS = (
     Claim(
         "rates.scenes", "control may run at 50 Hz to 1 kHz: every scene comes to its end", "section 6", "50 Hz to 1 kHz",
         "runs",
-        "nine scenes at 50, 200 and 1000 Hz (2 scenes at 50 and 1000 Hz with --quick): runs that end ok; all must", at_rates,
+        "nine scenes at 50, 200 and 1000 Hz (`lamp` and `lamp_stairs` at 50 and 1000 Hz with --quick): runs that end ok;"
+        " all must", at_rates,
         "document",
     ),
     Claim(

@@ -192,7 +192,7 @@ const themeButton = button("auto", "Light or dark", () => {
 function drawTheme(): void {
   const name = { auto: "auto", light: "sun", dark: "moon" }[theme.choice];
   themeButton.replaceChildren(icon(name));
-  themeButton.title = { auto: "Light or dark: as the system", light: "Light", dark: "Dark" }[theme.choice];
+  themeButton.title = { auto: "Light or dark: automatic", light: "Light", dark: "Dark" }[theme.choice];
 }
 
 const line = h("div", { class: "message", role: "status", hidden: true, "data-testid": "message" });
@@ -229,10 +229,10 @@ const shortcuts: Shortcut[] = [
   { keys: ["←"], what: "Look back 0.1 s", run: () => timeline.nudge(-0.1), repeats: true },
   { keys: ["→"], what: "Forward again", run: () => timeline.nudge(0.1), repeats: true },
   { keys: ["T"], what: "Try again from here", run: () => timeline.branch() },
-  { keys: ["P"], what: "Creatures: pin a turn; else: push", run: () => void (pinboard.toggle("turn") || setPushing(!grab.pushing)) },
+  { keys: ["P"], what: "Creatures: pin orientation; else: push", run: () => void (pinboard.toggle("turn") || setPushing(!grab.pushing)) },
   { keys: ["J"], what: "Creatures: pin a joint", run: () => void pinboard.toggle("angle") },
-  { keys: ["Q"], what: "Turn what is held", run: () => grab.turn(1), repeats: true },
-  { keys: ["E"], what: "Turn it the other way", run: () => grab.turn(-1), repeats: true },
+  { keys: ["Q"], what: "Rotate what is held", run: () => grab.turn(1), repeats: true },
+  { keys: ["E"], what: "Rotate it back", run: () => grab.turn(-1), repeats: true },
   { keys: ["G"], what: "Show the next second", run: togglePreview },
   { keys: ["V"], what: "Five futures; click one", run: () => previews.fan() },
   { keys: ["F"], what: "Fit into view", run: frameSelection },
@@ -243,15 +243,15 @@ const shortcuts: Shortcut[] = [
   { keys: ["I"], what: "Creatures: pins, priorities", run: () => void (studio.model?.direct && showPanel("pins")) },
   { keys: ["L"], what: "Takes", run: () => showPanel("takes") },
   { keys: ["S"], what: "All scenes", run: () => gallery.toggle() },
-  { keys: ["Ctrl+Z"], what: "Turn the last knob back", run: () => void studio.send({ kind: "undo" }) },
-  { keys: ["?"], what: "This sheet", run: () => help.toggle() },
+  { keys: ["Ctrl+Z"], what: "Undo the last knob change", run: () => void studio.send({ kind: "undo" }) },
+  { keys: ["?"], what: "This help", run: () => help.toggle() },
 ];
 const hidden: Shortcut[] = [
   ...[1, 0.5, 0.25, 0.125].map((factor, k) => ({ keys: [String(k + 1)], what: "", run: () => void studio.send({ kind: "speed", factor }) })),
   { keys: ["Esc"], what: "", run: escape },
 ];
 const help = new Help(shortcuts);
-// the rows without an action of their own come last, so that the hidden ones are found
+// hidden shortcuts first: visible rows without an action only describe them
 listenToKeys([...hidden, ...shortcuts.filter((s) => s.run)]);
 
 viewport.element.append(tools, hint, banner, line);
@@ -285,7 +285,7 @@ studio.on("status", (status) => {
   outcome.classList.toggle("bad", status.diverged);
   // an unfinished job is no news
   const done = status.ok ? status.reason : "";
-  setText(outcome, status.diverged ? "Physics broke off: press R, or look back and try again." : done);
+  setText(outcome, status.diverged ? "The simulation diverged: press R, or look back and try again." : done);
   stepChip.title = outcome.title = status.reason;
   previewButton.setAttribute("aria-pressed", String(status.preview));
   const slow = status.playing && status.realtime > 0 && status.realtime < 0.9 * status.speed;
@@ -304,16 +304,16 @@ function stepThen(status: StatusMessage): string {
 
 /** A hint about what can be done now. */
 function hintFor(status: StatusMessage): string {
-  if (previews.fanned) return "Five futures: click one to take it, Esc for none.";
+  if (previews.fanned) return "Five futures: click one to choose it, Esc for none.";
   if (status.seeking) {
     const over = studio.takes.some((take) => take.id === status.take && !take.live);
-    const on = over ? "This take is over. T tries again from here." : "Looking back. T tries again from here; Space goes on from the end.";
+    const on = over ? "This take is over. T tries again from here." : "Looking back. T tries again from here; Space continues from the end.";
     const then = pins.goalsThen;
     if (then?.length === 0) return on;
     return `${on} ${then ? "Pale rings: where the goals were." : "Goals are not recorded."}`;
   }
-  if (poser.on) return "Posing: drag the doll, K keeps its pose, O ends.";
-  if (status.while_pressed && !grab.dragging) return "It runs while you hold something (H: freely again).";
+  if (poser.on) return "Posing: drag the doll, K keeps its pose, O stops.";
+  if (status.while_pressed && !grab.dragging) return "Runs while you hold something (H: run freely).";
   if (!status.playing && !grab.dragging) return "Paused. Press play (Space) and drag the character.";
   return "";
 }
@@ -335,7 +335,7 @@ studio.onLink((link) => {
     banner,
     link.state === "refused"
       ? "The studio does not know this page. Open the address that `manikin studio` printed, with its token."
-      : "Connection lost. Trying again; if it stays so, start `manikin studio` again.",
+      : "Connection lost. Trying again; if that fails, start `manikin studio` again.",
   );
   if (link.state !== "open") return;
   askWhy();

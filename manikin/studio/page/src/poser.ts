@@ -33,7 +33,7 @@ export class Poser {
       "div",
       { class: "keyframes" },
       h("h3", {}, "Key poses"),
-      h("p", { class: "faint" }, "Pose (O): drag parts of the red doll. K keeps its pose. Play follows the keys from now on, joined by a B-spline, by muscle."),
+      h("p", { class: "faint" }, "Pose (O): drag parts of the red doll. K keeps its pose. Play follows the keys from now on, along a B-spline, by joint torques."),
       h("div", { class: "row" }, this.toggle, this.time, h("span", { class: "faint" }, "s"), button("save", "Keep this pose as a key (K)", () => this.keep(), { text: "Keep", id: "key-add" })),
       this.list,
       h("div", { class: "row" }, button("play", "Follow the keys from now", () => this.play(), { text: "Play keys", id: "keys-play" }), this.stop),
@@ -100,7 +100,7 @@ export class Poser {
         "div",
         { class: "pin line", "data-testid": "key" },
         h("span", { class: "name number" }, `${key[0]!.toFixed(2)} s`),
-        button("trash", "Forget this key", () => this.studio.send({ kind: "key_drop", number }), { class: "quiet", id: "key-drop" }),
+        button("trash", "Delete this key", () => this.studio.send({ kind: "key_drop", number }), { class: "quiet", id: "key-drop" }),
       ),
     );
     this.list.replaceChildren(...rows);
