@@ -106,11 +106,9 @@ def _inside(kind: Any, part: Any) -> Any:
 def _table(kind: Any) -> Any:
     """The table (or container of tables) inside an optional or union type."""
     if get_origin(kind) in (Union, UnionType):
-        for option in get_args(kind):
-            found = _table(option)
-            if found is not None:
-                return found
-        return None
+        found = [table for option in get_args(kind) if (table := _table(option)) is not None]
+        # tables before lists: only they have keys
+        return next((t for t in found if isinstance(t, type)), found[0] if found else None)
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return kind
     return kind if get_origin(kind) in (dict, tuple) else None

@@ -268,7 +268,8 @@ def _misspelt(error: ValidationError, added: dict[tuple[str, str], list[str]]) -
             if names:
                 missing = problem["loc"][-1]
                 kind = path[0].removesuffix("s")
-                return f"{'.'.join(path)}: no {kind} is called '{path[1]}', and a new one needs {missing}{did_you_mean(path[1], names)}"
+                hint = did_you_mean(path[1], names)
+                return f"{'.'.join(path)}: no {kind} is called '{path[1]}', and a new one needs {missing}{hint}"
     return ""
 
 

@@ -47,19 +47,12 @@ class KnobBox:
 
     def infos(self) -> tuple[KnobInfo, ...]:
         """Every knob that the scene declares, and the choices of direct control."""
-        declared = tuple(
-            KnobInfo(
-                path,
-                *self._ends(path),
-                knob.unit,
-                self.value(path),
-                self.is_live(path),
-                knob.choices or (),
-                knob_title(path, knob),
-            )  # fmt: skip
-            for path, knob in self.scene.knobs.items()
-        )
-        return declared + tuple(
+        declared = []
+        for path, knob in self.scene.knobs.items():
+            low, high = self._ends(path)
+            title, names = knob_title(path, knob), knob.choices or ()
+            declared.append(KnobInfo(path, low, high, knob.unit, self.value(path), self.is_live(path), names, title))
+        return tuple(declared) + tuple(
             KnobInfo(path, 0.0, len(names) - 1.0, "", self.value(path), True, names, knob_title(path))
             for path, (_, names) in self.choices.items()
         )

@@ -227,7 +227,7 @@ BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"knobs": {"props.bob.mas": [1, 2, "kg"]}}, "knobs.props.bob.mas: no key is called 'mas'; did you mean 'mass'?"),
         ({"knobs": {"props.bb.mass": [1, 2, "kg"]}}, "knobs.props.bb.mass: no key is called 'bb'; did you mean 'bob'?"),
         ({"knobs": {"props.bob.mass.x": [1, 2, "kg"]}}, "knobs.props.bob.mass.x: no key is called 'x' (none allowed here)"),
-        ({"knobs": {"props.bob": [1, 2, "kg"]}}, "knobs.props.bob: a range is for a number, and there is none; a text needs choices"),
+        ({"knobs": {"props.bob": [1, 2, "kg"]}}, "knobs.props.bob: a range is for a number, and there is none"),
         ({"knobs": {"props.bob.unknown": [0, 1, ""]}}, "knobs.props.bob.unknown: a range is for a number"),
         ({"knobs": {"props.bob.mass": [2, 1, "kg"]}},
          "knobs.props.bob.mass: given 2, 1: the second must be greater than the first"),
