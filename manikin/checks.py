@@ -119,9 +119,7 @@ def _check_clip(path: Path) -> dict[str, Any]:
     body = human(clip.height, skin=False)
     stances = slips(clip, body)
     wrong = [
-        f"{s.foot} slides {100 * s.way:.1f} cm while it stands (frames {s.start} to {s.end - 1})"
-        for s in stances
-        if s.way > 0.01
+        f"{s.foot} slides {100 * s.way:.1f} cm during stance (frames {s.start} to {s.end - 1})" for s in stances if s.way > 0.01
     ]
     wrong += [*rate_doubts(clip_motion(clip, body)), *filter(None, [standing_trouble(clip, body)])]
     return {
@@ -132,7 +130,7 @@ def _check_clip(path: Path) -> dict[str, Any]:
 
 
 def _stances(stances: Sequence[Any]) -> str:
-    """'left 4, right 3': how often each foot stands."""
+    """'left 4, right 3': how many stances each foot has."""
     return ", ".join(f"{side} {sum(s.foot == f'foot_{side[0]}' for s in stances)}" for side in ("left", "right"))
 
 

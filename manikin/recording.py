@@ -1,4 +1,4 @@
-"""Recording: everything a run produced, in a file that a stranger with plain MuJoCo can replay and judge."""
+"""Recording: everything a run produced, in a file that anybody with plain MuJoCo can replay and judge."""
 
 import json
 import math
@@ -91,7 +91,7 @@ def load_recording(path: Path | str, limit: int | None = None) -> Recording:
 class Recorder:
     """Collects a run step by step; `finish` makes the Recording, also after a failure or an interrupt.
 
-    What it collects goes through `keep`, so that it can be kept elsewhere than in memory.
+    Everything goes through `keep`, so that a subclass can store it elsewhere than in memory.
     """
 
     def __init__(self, world: World, tasks: list[Task], fps: float, meta: dict[str, Any]) -> None:

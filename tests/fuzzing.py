@@ -397,7 +397,7 @@ def _odd_recording(rng: random.Random) -> bytes:
             if rng.random() < 0.2:
                 del meta[key]
         elif how == 1:
-            rows = meta[rng.choice(["changes", "inputs", "events"])] if isinstance(meta.get("events"), list) else []
+            rows = meta.get(rng.choice(["changes", "inputs", "events"]))
             if rows and isinstance(rows, list) and isinstance(rows[0], dict):
                 rows[0][rng.choice([*rows[0]])] = rng.choice(ODD)
         elif how == 2:

@@ -1,6 +1,6 @@
 """ASF and AMC in: Acclaim's skeleton (bones with axes) and its motion (degrees of freedom per bone and frame).
 
-A bone becomes a joint at its near end. Its turn relative to its parent is C M C^-1, C from `axis`, M from the frame's values.
+A bone becomes a joint at its near end. Its rotation relative to its parent is C M C^-1, C from `axis`, M from the frame.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ FREEDOMS = ("tx", "ty", "tz", "rx", "ry", "rz", "l")
 
 @dataclass(frozen=True)
 class Bone:
-    """direction times length leads to its far end; axis: turn (4,) of its frame of freedom; freedom: order of its values."""
+    """along: vector to its far end; axis: orientation (4,) of its local frame; freedom: order of its values."""
 
     name: str
     along: Array
@@ -52,7 +52,7 @@ def beside(motion: Path) -> Path:
         stem = motion.name.lower()
         found = [f for f in found if stem.startswith(f.name.lower().split(".")[0])] or found
     if len(found) != 1:
-        what = "no .asf lies beside it" if not found else f"{len(found)} .asf files lie beside it"
+        what = "there is no .asf in its folder" if not found else f"there are {len(found)} .asf files in its folder"
         raise ClipError(f"{motion}: an AMC needs its skeleton, and {what}: give --skeleton FILE.asf")
     return found[0]
 
@@ -188,7 +188,7 @@ def _freedom(lines: Lines, words: list[str]) -> tuple[str, ...]:
 
 
 def _axes_turn(angles: list[float], order: str, degrees: bool) -> Array:
-    """The first axis turns first, all of them about fixed axes: R = Rz Ry Rx for XYZ."""
+    """The first axis is applied first, all of them about fixed axes: R = Rz Ry Rx for XYZ."""
     turn = np.array([1.0, 0.0, 0.0, 0.0])
     for angle, letter in zip(angles, order):
         turn = quat_multiply(about(letter, np.array(np.deg2rad(angle) if degrees else angle)), turn)
@@ -207,19 +207,19 @@ def _hierarchy(lines: Lines, bones: dict[str, Bone]) -> dict[str, str]:
                 lines.fail(f"no bone is called '{name[:40]}'{did_you_mean(name, bones)}")
         for child in words[1:]:
             if child in out or child == "root":
-                lines.fail(f"bone '{child}' hangs on two others" if child in out else "the root hangs on a bone")
+                lines.fail(f"bone '{child[:40]}' has two parents" if child in out else "the root has a parent")
             out[child] = words[0]
     return out
 
 
 def _ordered(lines: Lines, bones: dict[str, Bone], links: dict[str, str], unit: float | None, degrees: bool) -> Asf:
-    """Bones with parents before children; every bone must hang on the root."""
+    """Bones with parents before children; the root must be an ancestor of every bone."""
     order = ["root"]
     for name in order:
         order.extend(child for child, parent in links.items() if parent == name)
     lost = [name for name in bones if name not in order]
     if lost:
-        raise lines.wrong(f"bone '{lost[0]}' does not hang on the root", len(lines.lines))
+        raise lines.wrong(f"bone '{lost[0][:40]}' is not connected to the root", len(lines.lines))
     parents = tuple(-1 if name == "root" else order.index(links[name]) for name in order)
     return Asf(tuple(bones[n] for n in order), parents, unit, degrees)
 
@@ -230,7 +230,7 @@ def _ordered(lines: Lines, bones: dict[str, Bone], links: dict[str, str], unit: 
 def read_amc(path: Path, skeleton: Path | None = None, fps: float | None = None) -> SkeletonMotion:
     """An .amc (or .amc.gz) on its skeleton (default: the .asf beside it), in its own units and axes.
 
-    fps: the file does not say; 120 Hz unless given.
+    fps: not in the file; 120 Hz unless given.
     """
     asf_path = skeleton or beside(path)
     asf = read_asf(asf_path)
@@ -289,7 +289,7 @@ def _read_values(lines: Lines, asf: Asf, asf_path: Path) -> tuple[Array, dict[st
 
 
 def _check_frame(lines: Lines, bones: dict[str, Bone], seen: set[str], begun: int) -> None:
-    """Every bone that can move must stand in every frame."""
+    """Every bone that can move must occur in every frame."""
     missing = [b.name for b in bones.values() if b.freedom and b.name not in seen]
     if begun and missing:
         raise lines.wrong(f"the frame that begins here has no values of bone '{missing[0]}'", begun)
@@ -305,7 +305,7 @@ def _assemble(asf: Asf, table: Array, columns: dict[str, int], fps: float, notes
         for i, freedom in enumerate(bone.freedom):
             values = table[:, start + i]
             if freedom[0] == "r":
-                # the first freedom turns first
+                # the first freedom is applied first
                 turn = quat_multiply(about(freedom[1].upper(), values), turn)
             elif freedom[0] == "t" and k == 0:
                 root[:, "xyz".index(freedom[1])] = values
@@ -313,7 +313,7 @@ def _assemble(asf: Asf, table: Array, columns: dict[str, int], fps: float, notes
         if k == 0:
             rotations[:, 0] = quat_multiply(rotations[:, 0], bone.axis)
     parents = np.array(asf.parents, np.int64)
-    # a joint stands at the far end of its parent bone
+    # a joint is at the far end of its parent bone
     offsets = np.array([np.zeros(3) if p < 0 else asf.bones[p].along for p in asf.parents])
     tips = tuple(
         (k, (float(b.along[0]), float(b.along[1]), float(b.along[2])))

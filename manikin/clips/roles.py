@@ -1,7 +1,7 @@
 """Which joint of a foreign skeleton is which of ours: by its name, whatever the habit (CMU, Mixamo, Biovision, 3ds Max, SMPL).
 
 The joints of the five usual families differ in words, in how they mark the side, and in what "shoulder", "hip" and "foot"
-mean: those are told apart by what else the skeleton has.
+mean: what else the skeleton has decides.
 """
 
 import re
@@ -29,7 +29,7 @@ _SIDE: dict[str, tuple[str, ...]] = {
     "foot": ("foot", "ankle", "feet"),
     "toes": ("toebase", "toe", "toes", "toe0", "ball", "toe01", "toebase01", "balljoint", "foot"),
 }
-# without these no human motion can be told
+# without these no human motion can be recognised
 NEEDED = ("pelvis", *(f"{part}_{s}" for s in "lr" for part in ("upper_arm", "forearm", "hand", "thigh", "shank", "foot")))
 
 _PREFIX = re.compile(r"^(.*:|mixamorig\d*_?|bip0*1?[ _]|character\d*_|b_|def[-_]|j_bip_(c_)?|m_avg_)", re.IGNORECASE)

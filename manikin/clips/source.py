@@ -1,6 +1,6 @@
-"""Motion files read whole: format, units and upright axis settled, known damage repaired, the rest named.
+"""Motion files: format, units and upright axis determined, known damage repaired, other damage named.
 
-Every guess and repair is noted in words; nothing is changed silently.
+Every guess and repair is noted; nothing is changed silently.
 """
 
 import re
@@ -25,7 +25,7 @@ KINDS = (".bvh", ".amc")
 LEG = 0.477
 # units in use, in metres: the last is the inch divided by 0.45 of the CMU database
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "foot": 0.3048, "dm": 0.1, "CMU unit (inch / 0.45)": 0.0254 / 0.45}
-# statures that are believed [m]
+# statures that are accepted [m]
 STATURES = (1.1, 2.3)
 GRAVITY = 9.81
 # statures in the file's own units beyond which numbers make no sense
@@ -104,20 +104,20 @@ def _chain(motion: SkeletonMotion, start: int, end: int) -> float:
 
 
 def stature(motion: SkeletonMotion) -> float:
-    """How tall the body is [m], told from its legs."""
+    """How tall the body is [m], from the length of its legs."""
     return _raw_stature(motion, find_roles(motion))
 
 
 def _upright(motion: SkeletonMotion, places: Array, roles: dict[str, int]) -> tuple[Array, str]:
-    """Matrix (3, 3) that turns the upright axis to Z (and Y-up files to X forward), and the axis in words.
+    """Matrix (3, 3) that rotates the upright axis to Z (and Y-up files to X forward), and the axis in words.
 
     People are upright most of the time: from the feet to the head, summed over all frames. Where that points nowhere (someone
-    rolls on the floor) the resting skeleton tells.
+    rolls on the floor) the resting skeleton decides.
     """
     top = roles.get("head", roles.get("chest"))
     feet = [roles[f] for f in ("foot_l", "foot_r") if f in roles]
     if top is None or not feet:
-        return _to_z(1, 1.0), "Y, as is usual (no head and feet are known to tell)"
+        return _to_z(1, 1.0), "Y, as is usual (no head and feet were found)"
     way = places[:, top] - places[:, feet].mean(axis=1)
     mean = (way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-12)).mean(axis=0)
     if np.abs(mean).max() < 0.6:
@@ -175,7 +175,7 @@ def pose_steps(motion: SkeletonMotion) -> Array:
 
 
 def _drop_added(motion: SkeletonMotion) -> SkeletonMotion:
-    """A first frame that stands apart from the motion (a T-pose put in front by an exporter) is dropped."""
+    """A first frame that is not part of the motion (a T-pose added by an exporter) is dropped."""
     if len(motion.root) < 4:
         return motion
     steps = pose_steps(motion)
@@ -214,7 +214,7 @@ def _rate(motion: SkeletonMotion, name: str) -> list[str]:
 
 
 def _jumps(motion: SkeletonMotion) -> list[str]:
-    """Turns and places that change faster than any body can."""
+    """Rotations and positions that change faster than any body can."""
     out = []
     dots = np.abs((motion.rotations[1:] * motion.rotations[:-1]).sum(axis=2)).clip(0, 1)
     speeds = 2 * np.arccos(dots) * motion.fps
@@ -266,7 +266,7 @@ def _proportions(motion: SkeletonMotion) -> list[str]:
         if both:
             lengths[name] = sum(both) / len(both)
     tall = stature(motion)
-    # shares of stature from Drillis & Contini 1966; a third more or less is no human
+    # fractions of stature from Drillis & Contini 1966; a third more or less is not a human
     for name, share in {"thigh": 0.245, "shank": 0.246, "upper arm": 0.186, "forearm": 0.146}.items():
         if name in lengths and not 0.67 < lengths[name] / (share * tall) < 1.4:
             out.append(
@@ -284,17 +284,17 @@ def _proportions(motion: SkeletonMotion) -> list[str]:
 
 
 def _dead(motion: SkeletonMotion) -> list[str]:
-    """Joints that matter and never turn."""
+    """Joints that matter and never rotate."""
     roles = find_roles(motion)
     still = np.abs(motion.rotations - motion.rotations[:1]).max(axis=(0, 2)) < 1e-9
     if still.all() or len(motion.root) < 3:
         return []
     parts = set()
     for role in (f"{part}_{s}" for part in ("thigh", "shank", "foot", "upper_arm", "forearm", "hand") for s in "lr"):
-        # a joint may leave its turning to another at the same place
+        # the rotation may be in another joint at the same place
         if role in roles and still[roles[role]] and still[zero_children(motion, roles[role])].all():
             parts.add(role[:-2])
-    return [f"no data: {', '.join(sorted(parts))} never turns"] if parts else []
+    return [f"no data: {', '.join(sorted(parts))} never rotates"] if parts else []
 
 
 def runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The kinematics of one character for many frames at once: places and turns as arrays over time.
+"""The kinematics of one character for many frames at once: positions and orientations as arrays over time.
 
 A trial pose of a simulated world goes through MuJoCo; a clip of thousands of frames goes through here, and a test holds the two
 equal.

@@ -1,4 +1,4 @@
-"""Which feet stand, and where: heels and balls of the feet that rest on something, and the footprints they leave."""
+"""Which feet rest on the ground, and where: heels and balls of the feet, and the footprints they leave."""
 
 from dataclasses import dataclass
 
@@ -56,7 +56,7 @@ def find_contacts(heel: Array, ball: Array, fps: float, scale: float = 1.0) -> C
                 borne = (height[start:end, foot].min(axis=1) < other[start:end] + DIP * scale).any()
                 found[start:end, foot, part] = low[start:end] | borne
             found[:, foot, part] = tidy(found[:, foot, part], fps)
-    # the ground, once it is known who stands on it: a capture floor is seldom level to a centimetre
+    # the height of the ground, from the feet that rest on it: capture floors are seldom level to a centimetre
     standing = height[found & (height < floor + NEAR * scale)]
     return Contacts(found[..., 0], found[..., 1], float(np.median(standing)) if len(standing) else floor)
 

@@ -86,7 +86,7 @@ def retarget(
     contacts = foot_contacts(chain, poses, motion.fps)
     goals = planted(chain, goals, poses, contacts, motion.fps)
     root, angles = solve_motion(chain, goals, habit, root, angles, motion.fps, 40, lambda share: tell(0.5 + 0.5 * share))
-    # start above the origin, facing X: the way that pelvis, chest and feet face on average
+    # start above the origin, facing X: the mean direction of pelvis, chest and feet
     facing = [rotate(poses.turn[0, chain.body(b)], np.array([1.0, 0.0, 0.0])) for b in ("pelvis", "thorax", "foot_l", "foot_r")]
     ahead = np.sum(facing, axis=0)
     back = quat_from_axis_angle((0, 0, 1), -float(np.arctan2(ahead[1], ahead[0])))
@@ -133,7 +133,7 @@ def _body_roles(motion: SkeletonMotion, roles: dict[str, int]) -> dict[str, int]
         for part in ("thigh", "shank", "foot", "toes", "upper_arm", "forearm", "hand"):
             if f"{part}_{side}" in roles:
                 out[f"{part}_{side}"] = roles[f"{part}_{side}"]
-        # some skeletons keep twist and bend of the wrist in two joints at one place: the last one tells
+        # some skeletons keep twist and bend of the wrist in two joints at one place: the last one counts
         hand = roles[f"hand_{side}"]
         beyond = [k for k in zero_children(motion, hand) if "thumb" not in motion.joints[k].lower()]
         if beyond:
@@ -209,7 +209,7 @@ def _upright(places: Array, roles: dict[str, int]) -> float:
 
 
 def shortest_turn(a: Array, b: Array) -> Array:
-    """The turn (4,) by the smallest angle that brings direction a (3,) to b (3,)."""
+    """The rotation (4,) by the smallest angle that brings direction a (3,) to b (3,)."""
     a, b = a / max(float(np.linalg.norm(a)), 1e-12), b / max(float(np.linalg.norm(b)), 1e-12)
     axis, cosine = np.cross(a, b), float(a @ b)
     if cosine < -1 + 1e-9:
@@ -231,7 +231,7 @@ def _square_hinges(places: Array, roles: dict[str, int], wanted: dict[str, Array
             bone = places[:, roles[f"{end}_{side}"]] - places[:, roles[f"{lower}_{side}"]]
             bone /= np.maximum(np.linalg.norm(bone, axis=1, keepdims=True), 1e-12)
             seen = rotate(quat_conjugate(wanted[body]), bone)
-            # a bend of 15 degrees or more tells the plane
+            # a bend of 15 degrees or more shows the plane
             bent = np.hypot(seen[:, 0], seen[:, 1]) > 0.26
             if bent.sum() < 5:
                 continue
@@ -330,7 +330,7 @@ def _hinge_angles(chain: Chain, hinges: NDArray[np.int64], turn: Array) -> Array
     two[:, 1] = np.pi - one[:, 1]
     count = len(hinges)
     both = np.stack([one, two], axis=1)[:, :, :count] * signs
-    # without a third hinge the second way is no other way to the same turn
+    # with fewer than three hinges the second set of angles is another rotation
     if count < 3:
         both = both[:, :1]
     low, high = chain.low[hinges], chain.high[hinges]
@@ -340,8 +340,8 @@ def _hinge_angles(chain: Chain, hinges: NDArray[np.int64], turn: Array) -> Array
     out = np.empty((len(turn), count))
     last = np.clip(np.zeros(count), low, high)
     for t in range(len(turn)):
-        price = 3 * beyond[t].sum(axis=1) + np.abs(both[t] - last).sum(axis=1)
-        out[t] = last = np.clip(both[t, int(np.argmin(price))], low, high)
+        cost = 3 * beyond[t].sum(axis=1) + np.abs(both[t] - last).sum(axis=1)
+        out[t] = last = np.clip(both[t, int(np.argmin(cost))], low, high)
     return out
 
 
@@ -356,7 +356,7 @@ def centre_error(result: Retargeted, character: Character) -> Array:
 
 
 class Slip(NamedTuple):
-    """How far and how fast any of ankle, heel and ball moves while the sole stands [m, m/s]."""
+    """How far and how fast any of ankle, heel and ball moves while the sole rests [m, m/s]."""
 
     foot: str
     start: int

@@ -84,7 +84,7 @@ BROKEN = [
     (".asf", "dof rx ry", "dof rx rw", 29, "unknown degree of freedom 'rw'"),
     (".asf", "dof rx ry", "dof rx rx", 29, "occurs twice"),
     (".asf", "name shin", "name thigh", 40, "second bone is called 'thigh'"),
-    (".asf", "    hip thigh\n", "", 45, "bone 'thigh' does not hang on the root"),
+    (".asf", "    hip thigh\n", "", 45, "bone 'thigh' is not connected to the root"),
     (".asf", "thigh shin\n", "thigh shim\n", 45, "did you mean 'shin'?"),
     (".asf", "    thigh shin\n  end", "    thigh shin", 45, "the file ends where 'end' of the hierarchy"),
     (".amc", "1\nroot", "root", 4, "number of the first frame is expected"),
@@ -145,12 +145,12 @@ def test_the_skeleton_beside_it(tmp_path: Path) -> None:
     (tmp_path / "other.asf").write_text("nonsense")
     assert len(read_amc(path).joints) == 4, "s.asf begins the name of s_01.amc"
     (tmp_path / "s.asf").rename(tmp_path / "t.asf")
-    with pytest.raises(ClipError, match=r"2 \.asf files lie beside it: give --skeleton"):
+    with pytest.raises(ClipError, match=r"there are 2 \.asf files in its folder: give --skeleton"):
         read_amc(path)
     assert len(read_amc(path, tmp_path / "t.asf").joints) == 4
     (tmp_path / "t.asf").unlink()
     (tmp_path / "other.asf").unlink()
-    with pytest.raises(ClipError, match=r"no \.asf lies beside it"):
+    with pytest.raises(ClipError, match=r"there is no \.asf in its folder"):
         read_amc(path)
 
 

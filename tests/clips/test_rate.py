@@ -127,3 +127,8 @@ def test_the_rate_of_a_file_is_doubted_whatever_its_name(mocap: Path, tmp_path: 
     other.write_bytes((mocap / "mocap_cmu_bvh" / "walk" / "16_16.bvh.gz").read_bytes())
     assert not [d for d in suspicions(read_motion(other), other.name) if "rate" in d]
     assert [d for d in suspicions(read_motion(other, 60.0), other.name) if "rather 120 Hz than 60" in d]
+
+
+def test_rates_of_a_damaged_file_are_read_without_an_error() -> None:
+    for fps in (1e-300, 1e-3, 9999.0):
+        assert len(rate_doubts(replace(walker(), fps=fps))) <= 1

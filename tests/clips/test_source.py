@@ -205,7 +205,7 @@ def _jump(motion: SkeletonMotion) -> dict[str, object]:
     ("change", "says"),
     [
         (_flipped, "jumps"), (_stretched, "captured at a lower rate"), (_legs, "shanks differ in length"),
-        (_arm, "the forearm is 13 cm"), (_trunk, "a bone of the trunk may be lost"), (_dead_arm, "forearm never turns"),
+        (_arm, "the forearm is 13 cm"), (_trunk, "a bone of the trunk may be lost"), (_dead_arm, "forearm never rotates"),
         (_jump, "the root jumps"), (lambda m: {"fps": 2000.0}, "2000 Hz is unusual"),
         (lambda m: {"rotations": m.rotations[:1], "root": m.root[:1]}, "one frame only"),
         (lambda m: {"rotations": m.rotations[[0] * 5], "root": m.root[[0] * 5]}, "nothing moves"),

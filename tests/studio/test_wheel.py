@@ -118,10 +118,8 @@ def test_the_command_line_works_with_what_is_declared(home: Path, tmp_path: Path
     assert "recording" in call("check", "a.npz")
     assert "motion" in call("check", "a.bvh")
     assert "scene" in call("check", "lift")
-    refused = subprocess.run(
-        [home / "bin" / "manikin", "run", "lift", "--out", "a.usda"], capture_output=True, text=True, env=clean(home), cwd=tmp_path,
-        check=False,
-    )  # fmt: skip
+    command = [home / "bin" / "manikin", "run", "lift", "--out", "a.usda"]
+    refused = subprocess.run(command, capture_output=True, text=True, env=clean(home), cwd=tmp_path, check=False)
     assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1), "an extra that is not installed is one clear line"
 
 
