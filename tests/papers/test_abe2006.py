@@ -22,7 +22,6 @@ LIMIT = 420.0
 DO_NOT_HOLD = {
     "chain.posture",
     "chain.steady",
-    "general.critically_damped",
     "general.posture_limits",
     "general.primitives",
     "general.sixty",
