@@ -23,11 +23,11 @@ Array = NDArray[np.float64]
 
 Formulation = Literal["acceleration", "velocity", "torque"]
 
-# a bound that gives way by more than this has been contradicted [rad/s^2, or its like]
+# bounds that yield by more than this [rad/s^2 or equivalent] contradict each other
 MOVED = 1e-3
 # with the least torque, joints that no task needs slow down within this time [s]
 REST = 0.05
-# a bone bears weight while the ground carries at least this part of the character's on it
+# a bone bears weight while it carries at least this fraction of the character's
 BEARS = 0.2
 
 
@@ -46,13 +46,13 @@ class Decision(NamedTuple):
 class Direct:
     """skeletons: the characters. All settings may be changed while it runs.
 
-    formulation: what is kept small among equal solutions: acceleration (keeps moving), velocity (stops, Eq. 15), torque (and
+    formulation: what is minimised among equal solutions: acceleration (keeps moving), velocity (stops, Eq. 15), torque (and
     the speed of joints that no task needs).
     damping: how much it counts against the tasks; the square root of the document's alpha (Eq. 12).
     contact_joints: whether a bone that rests on the ground is tied to it while control is computed (section 5.4).
     unilateral: while a bone bears weight the pressure under it stays inside the hull of its contact points, so that it does not
     tip over its edge. Where joint limits make that impossible, it tips.
-    compliant: pushes from outside are unexpected, so that joints give way; otherwise control knows of them (section 6).
+    compliant: control does not know of external pushes, so that joints yield; otherwise it accounts for them (section 6).
     """
 
     skeletons: tuple[Skeleton, ...]
@@ -107,17 +107,17 @@ class Direct:
         return Decision(x, torque, bounds, slack, answer)
 
     def _prefer(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> tuple[Array, Array]:
-        """R, r: what should be small is R u + r."""
+        """R, r: R u + r is kept small."""
         n, speed = len(skeleton.active), world.data.qvel[skeleton.active]
         if self.formulation == "acceleration":
             R, r = identity(n), np.zeros(n)
         elif self.formulation == "velocity":
-            # Eq. 15 with its sign set right: the velocity after the coming update is qvel + dt u
+            # Eq. 15 with its sign corrected: the velocity after the coming update is qvel + dt u
             R, r = identity(n), speed / dt
         else:
             scale = max(float(np.trace(answer.D)) / n, 1e-9)
             R, r = answer.D / scale, answer.torque0 / scale
-        # torque alone lets light joints whip about, and costs more over a motion (Hollerbach & Suh 1987): they also slow down
+        # with torque alone, light joints whip about, and a motion takes more torque in all (Hollerbach & Suh 1987)
         if self.slowing if self.slowing is not None else self.formulation == "torque":
             R, r = np.concatenate([R, np.eye(n)]), np.concatenate([r, speed / REST])
         return self.damping * R, self.damping * r

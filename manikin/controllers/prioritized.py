@@ -48,7 +48,7 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True)
 class Prioritized:
-    """soft: rows of which less than this fraction is left are damped (0.005 exact but hard, 0.1 soft).
+    """soft: directions with less than this fraction of their mobility left are damped (0.005: exact but stiff, 0.1: soft).
 
     compensate: False is the classic projection, which does not account for what higher tasks do to lower ones.
     limits: what no task may break, such as joint limits.
@@ -74,21 +74,21 @@ class Prioritized:
         levels, last = [tasks[k] for k in order], None if lowest is None else tasks[lowest]
         dropped = [tasks[k] for k in below]
         if dropped:
-            # nothing is done for them, but how far they are from their goals is still known
+            # they have no effect, but their distances from the goals are still reported
             rows_of(dropped, world, dt)
         rows, wanted, places = rows_of(levels, world, dt)
         rest_rows, rest_wanted = self._last_rows(world, response, last, dt)
         bounds = _merged([limit.bounds(dynamics) for limit in self.limits], n)
-        asked = (rows, wanted, table, rest_rows, rest_wanted, *bounds)
+        problem = (rows, wanted, table, rest_rows, rest_wanted, *bounds)
         longest = self.hardest * np.sqrt(world.acting_mass)
-        motors, how = (*world.torque_limits, world.step_damping), (self.soft, longest, self.compensate)
+        motors, options = (*world.torque_limits, world.step_damping), (self.soft, longest, self.compensate)
         maps, force, z = response.maps, np.empty(len(order)), np.empty(n)
         driven = (np.empty(nu), np.empty(nu), np.empty(len(response.layout.weights)))
-        _solve(*asked, *motors, *maps, *how, force, z, *driven)  # type: ignore[call-arg]
+        _solve(*problem, *motors, *maps, *options, force, z, *driven)  # type: ignore[call-arg]
         ground, short = np.empty((len(response.ground.touching), 3)), 0.0
         if response.standing:
             short = _solve_on_feet(  # type: ignore[call-arg]
-                z, *asked, *motors, *maps, *response.ground_maps, *how, *driven, ground
+                z, *problem, *motors, *maps, *response.ground_maps, *options, *driven, ground
             )
         for k, task in enumerate(levels):
             if task.max_force is not None:
@@ -115,7 +115,7 @@ class Prioritized:
         assert isinstance(measure, Posture)
         # its rows are known: a law needs value and rate only
         wanted = np.empty(len(measure.dofs))
-        task.want(world, Reading(*measure.angles(world.dynamics())), dt, wanted)
+        task.command(world, Reading(*measure.angles(world.dynamics())), dt, wanted)
         return response.rows_of_dofs(measure.dofs), wanted
 
 

@@ -3,8 +3,8 @@
     min |A_k x - b_k|^2 + |R x + r|^2   subject to   low <= C x <= high
 
 for one level after the other, each in the null space of the ones before. The second term damps singular directions and
-chooses among equal solutions. Where the inequalities contradict each other they give way by the least amount, which is
-reported.
+chooses among equal solutions. Where the inequalities contradict each other they are relaxed by the least amount, which
+is reported.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # directions that move a level's rows by less than this fraction of its strongest one are rounding: the level does not use them
-# up, and lower levels get them
+# up, and lower levels may
 USED = 1e-7
 # how far an inequality may be missed by rounding, relative to its own row
 EXACT = 1e-9
@@ -41,7 +41,7 @@ class Level(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """low <= C x <= high. stiff (m,): when not all can hold, a row with twice the number gives way half as far."""
+    """low <= C x <= high. stiff (m,): when not all can hold, they yield in inverse proportion to the square of it."""
 
     C: Array
     low: Array

@@ -40,7 +40,7 @@ class Dynamics:
         self.factor, self.factor_diagonal = data.qLD, data.qLDiagInv
         self.sparsity = (model.M_rowadr.copy(), model.M_rownnz.copy(), model.M_colind.copy())
         self._last_dof = self._find_last_dofs()
-        # bias accelerations of bodies, found when first asked for at a state
+        # bias accelerations of bodies, computed when first needed at a state
         self._cacc = np.zeros((model.nbody, 6))
         self._biased = False
         self._moving: tuple[Any, ...] = (

@@ -1,4 +1,4 @@
-"""Response: how a constrained world answers to control. Everything of interest is affine in one input.
+"""Response: how a constrained world responds to control. Everything of interest is affine in one input.
 
 The input is the mass-weighted joint acceleration z = C^T qacc with M = C C^T. Then for a task with Jacobian J
     task acceleration = (J C^-T) z + bias,      qacc(z) = C^-T z,      torque(z), constraint force(z): affine in z,
@@ -41,9 +41,9 @@ def _unit_rows(LD: Array, root: Array, start: Ints32, count: Ints32, column: Int
     for d in range(n):
         units[d, d] = 1.0
         for k in range(start[d], start[d] + count[d] - 1):
-            c, share = column[k], LD[k]
+            c, factor = column[k], LD[k]
             for i in range(c + 1):
-                units[d, i] -= share * units[c, i]
+                units[d, i] -= factor * units[c, i]
     for d in range(n):
         for i in range(d + 1):
             units[d, i] *= root[i]
@@ -108,7 +108,7 @@ def _add_frame(
     cdof: Array, cvel: Array, cacc: Array,
 ) -> None:  # fmt: skip
     """Add sign x (rows and bias acceleration) of a point of a body; six rows, or the first three only."""
-    turn = rows.shape[0] == 6
+    rotates = rows.shape[0] == 6
     ax, ay, az = point[0] - centre[0], point[1] - centre[1], point[2] - centre[2]
     d = last_dof
     while d >= 0:
@@ -116,7 +116,7 @@ def _add_frame(
         rows[0, d] += sign * (w[3] + w[1] * az - w[2] * ay)
         rows[1, d] += sign * (w[4] + w[2] * ax - w[0] * az)
         rows[2, d] += sign * (w[5] + w[0] * ay - w[1] * ax)
-        if turn:
+        if rotates:
             for k in range(3):
                 rows[3 + k, d] += sign * w[k]
         d = dof_parent[d]
@@ -125,7 +125,7 @@ def _add_frame(
     bias[0] += sign * (cacc[3] + cacc[1] * az - cacc[2] * ay + q * vz - r * vy)
     bias[1] += sign * (cacc[4] + cacc[2] * ax - cacc[0] * az + r * vx - p * vz)
     bias[2] += sign * (cacc[5] + cacc[0] * ay - cacc[1] * ax + p * vy - q * vx)
-    if turn:
+    if rotates:
         for k in range(3):
             bias[3 + k] += sign * cacc[k]
 
@@ -335,7 +335,7 @@ def _passive_least_force(L: Array, weights: Array, passive: Ints, wanted: Array)
     cholesky(gram)
     out = np.zeros(m)
     left = wanted.copy()
-    # the second round takes back what the regular term and rounding left over
+    # a second round removes the error of the regular term and of rounding
     for _ in range(2):
         y = substitute(gram, left.copy())
         for r in range(m):
@@ -549,7 +549,7 @@ class Response:
         return acceleration(z, self.units)
 
     def input(self, qacc: Array) -> Array:
-        """The input z (n,) that stands for joint accelerations."""
+        """The input z (n,) of joint accelerations."""
         return weighted(qacc, *self._factor)
 
     def torque(self, z: Array) -> tuple[Array, Array]:
@@ -562,7 +562,7 @@ class Response:
         return torque, force
 
     def forward(self, torque: Array) -> Array:
-        """Joint accelerations (nv,) that torques cause under rigid constraints (Eq. 7, 8 and 10): the referee of tests."""
+        """Joint accelerations (nv,) that torques cause under rigid constraints (Eq. 7, 8 and 10): the reference for tests."""
         push = -self.h.copy()
         push[self.layout.actuated] += torque
         row = push[None].copy()
