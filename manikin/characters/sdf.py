@@ -205,7 +205,7 @@ def _projected(field: Field, points: Array, step: float, rounds: int) -> Array:
 
 
 def _relaxed(field: Field, points: Array, faces: NDArray[np.int32], step: float, rounds: int) -> Array:
-    """Triangles made even: each point moves half-way to the mean of its neighbours, then back onto the surface."""
+    """Even out the triangles: each point moves halfway to the mean of its neighbours, then back onto the surface."""
     # every edge runs once in each direction, so each neighbour counts once
     start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
     count = np.bincount(start, minlength=len(points))[:, None]

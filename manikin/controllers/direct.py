@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from manikin.compiled import kernel
 from manikin.controllers.brakes import limit_rows, tie_rows
 from manikin.linear.hierarchy import Bounds, Level, identity, solve_stacked
-from manikin.physics.skeleton import Answer, Skeleton
+from manikin.physics.skeleton import JointMaps, Skeleton
 from manikin.physics.world import Control, TaskReport, World
 from manikin.tasks.task import Task, relative_weights, rows_of
 
@@ -39,7 +39,7 @@ class Decision(NamedTuple):
     torque: Array
     bounds: Bounds
     slack: Array
-    answer: Answer
+    maps: JointMaps
 
 
 @dataclass
@@ -89,24 +89,24 @@ class Direct:
         self, world: World, skeleton: Skeleton, tasks: Sequence[Task], rows: Array, wanted: Array, places: tuple[slice, ...],
         felt: Array | None, dt: float,
     ) -> Decision:  # fmt: skip
-        answer = skeleton.answer(world, skeleton.stand(world) if self.contact_joints else None, felt)
+        maps = skeleton.maps(world, skeleton.stand(world) if self.contact_joints else None, felt)
         A, b = np.empty((len(wanted), len(skeleton.active))), np.empty(len(wanted))
-        _on_joints(rows, wanted, skeleton.dofs, answer.T, answer.t0, A, b)
-        bounds = self._bounds(world, skeleton, answer, dt)
-        prefer, ends = self._prefer(world, skeleton, answer, dt), _levels(tasks, places, A, b)
-        first = Level(answer.closed, answer.closed0) if len(answer.closed) else None
+        _on_joints(rows, wanted, skeleton.dofs, maps.T, maps.t0, A, b)
+        bounds = self._bounds(world, skeleton, maps, dt)
+        prefer, ends = self._prefer(world, skeleton, maps, dt), _levels(tasks, places, A, b)
+        first = Level(maps.closed, maps.closed0) if len(maps.closed) else None
         x, slack = solve_stacked(A, b, ends, bounds, *prefer, first)
-        torque, tips = _outcome(x, answer.D, answer.torque0, answer.P, answer.press0, skeleton.weight)
+        torque, tips = _outcome(x, maps.D, maps.torque0, maps.P, maps.press0, skeleton.weight)
         if self.unilateral and tips:
-            pressed = _pressed(bounds, answer, skeleton.weight)
+            pressed = _pressed(bounds, maps, skeleton.weight)
             flat, missed = solve_stacked(A, b, ends, pressed, *prefer, first)
             if not missed.any():
                 bounds, x, slack = pressed, flat, missed
-                torque = answer.D @ x + answer.torque0
+                torque = maps.D @ x + maps.torque0
         self.contradictions += bool(slack.any() and (slack[bounds.stiff >= 1.0] > MOVED).any())
-        return Decision(x, torque, bounds, slack, answer)
+        return Decision(x, torque, bounds, slack, maps)
 
-    def _prefer(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> tuple[Array, Array]:
+    def _prefer(self, world: World, skeleton: Skeleton, maps: JointMaps, dt: float) -> tuple[Array, Array]:
         """R, r: R u + r is kept small."""
         n, speed = len(skeleton.active), world.data.qvel[skeleton.active]
         if self.formulation == "acceleration":
@@ -115,18 +115,18 @@ class Direct:
             # Eq. 15 with its sign corrected: the velocity after the coming update is qvel + dt u
             R, r = identity(n), speed / dt
         else:
-            scale = max(float(np.trace(answer.D)) / n, 1e-9)
-            R, r = answer.D / scale, answer.torque0 / scale
+            scale = max(float(np.trace(maps.D)) / n, 1e-9)
+            R, r = maps.D / scale, maps.torque0 / scale
         # with torque alone, light joints whip about, and a motion takes more torque in all (Hollerbach & Suh 1987)
         if self.slowing if self.slowing is not None else self.formulation == "torque":
             R, r = np.concatenate([R, np.eye(n)]), np.concatenate([r, speed / REST])
         return self.damping * R, self.damping * r
 
-    def _bounds(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> Bounds:
+    def _bounds(self, world: World, skeleton: Skeleton, maps: JointMaps, dt: float) -> Bounds:
         """Eq. 9 and Eq. 10 as rows, and joints whose flesh is squeezed."""
         q, v = world.data.qpos[skeleton.address], world.data.qvel[skeleton.active]
         limits, flesh = (skeleton.low, skeleton.high, skeleton.torque), skeleton.squeeze
-        rows = limit_rows(q, v, *limits, answer.D, answer.torque0, flesh.rest, flesh.ratios(world.data), dt)
+        rows = limit_rows(q, v, *limits, maps.D, maps.torque0, flesh.rest, flesh.ratios(world.data), dt)
         if len(skeleton.ties):
             rows = tie_rows(*rows, skeleton.ties, q, v, skeleton.tie_low, skeleton.tie_high, dt)
         return Bounds(*rows)
@@ -187,13 +187,13 @@ def _outcome(u: Array, D: Array, torque0: Array, P: Array, press0: Array, weight
     return torque, press[0] > BEARS * weight and press.min() < 0
 
 
-def _pressed(bounds: Bounds, answer: Answer, weight: float) -> Bounds:
+def _pressed(bounds: Bounds, maps: JointMaps, weight: float) -> Bounds:
     """The pressure stays inside the hull of the contact points, and the bone keeps bearing weight."""
-    low = -answer.press0
+    low = -maps.press0
     low[0] += BEARS * weight
-    scale = np.maximum(np.linalg.norm(answer.P, axis=1), 1e-9)
+    scale = np.maximum(np.linalg.norm(maps.P, axis=1), 1e-9)
     return Bounds(
-        np.concatenate([bounds.C, answer.P / scale[:, None]]), np.concatenate([bounds.low, low / scale]),
+        np.concatenate([bounds.C, maps.P / scale[:, None]]), np.concatenate([bounds.low, low / scale]),
         np.concatenate([bounds.high, np.full(len(low), np.inf)]), np.concatenate([bounds.stiff, np.ones(len(low))]),
     )  # fmt: skip
 

@@ -212,22 +212,22 @@ def _solve_on_feet(
     basis: Array, constrained: int, decided: int, motion: Array, unforced: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
-    rigid: Array, soles: Array, touching: Array, of: Array, soft: float, longest: float, compensate: bool,
+    rigid: Array, soles: Array, touching: Array, spans: Array, soft: float, longest: float, compensate: bool,
     torque: Array, ctrl: Array, reaction: Array, ground: Array,
 ) -> float:  # fmt: skip
     """The motion z of _solve, changed to what the ground can support: it only pushes, within friction."""
     ground[:] = 0.0
-    short = press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
+    short = press(z, h, rigid, soles, touching, spans, ground, LD, root, start, count, column)
     if short > MET:
         # the wrench that the ground can supply has priority over all tasks, which are solved again
         basis, motion = basis.copy(), motion.copy()
-        decided = give_wrench(h, rigid, soles, of, ground, motion, basis, decided, LD, root, start, count, column)
+        decided = give_wrench(h, rigid, soles, spans, ground, motion, basis, decided, LD, root, start, count, column)
         weights, starts = _by_level(tasks)
         solve_levels(
             rows, wanted, weights, starts, rest_rows, rest_wanted, bounded, low, high, basis, decided, motion,
             soft, longest, compensate, z,
         )  # fmt: skip
-        press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
+        press(z, h, rigid, soles, touching, spans, ground, LD, root, start, count, column)
     _drive(
         z, ground, soles, weakest, strongest, step_damping, h, L, lever, actuated, tied, units, LD, root, start, count, column,
         torque, ctrl, reaction,

@@ -49,14 +49,14 @@ class Bounds(NamedTuple):
     stiff: Array
 
 
-class Answer(NamedTuple):
+class Solution(NamedTuple):
     """x (n,), and by how much (m,) each bound had to be moved for a solution to exist."""
 
     x: Array
     slack: Array
 
 
-def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array, first: Level | None = None) -> Answer:
+def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array, first: Level | None = None) -> Solution:
     """x for all levels in turn. first: rows that hold exactly, above all levels (closed loops)."""
     if not levels:
         levels = (Level(np.zeros((0, R.shape[1])), np.zeros(0)),)
@@ -65,7 +65,7 @@ def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array,
     return solve_stacked(A, b, ends, bounds, R, r, first)
 
 
-def solve_stacked(A: Array, b: Array, ends: Ints, bounds: Bounds, R: Array, r: Array, first: Level | None = None) -> Answer:
+def solve_stacked(A: Array, b: Array, ends: Ints, bounds: Bounds, R: Array, r: Array, first: Level | None = None) -> Solution:
     """The same for stacked levels. ends (k + 1,): level i has the rows from ends[i] to ends[i + 1]."""
     n, last = R.shape[1], len(ends) - 1
     x, N = (np.zeros(n), identity(n)) if first is None or not len(first.A) else _exact(first.A, first.b)
@@ -74,7 +74,7 @@ def solve_stacked(A: Array, b: Array, ends: Ints, bounds: Bounds, R: Array, r: A
     while True:
         k, x, N, *limited = _free_levels(A, b, ends, k, step, C, low, high, kept, R, r, x, N)
         if k == last or N.shape[1] == 0:
-            return Answer(x, slack)
+            return Solution(x, slack)
         H, f, CN, least, most = limited
         found, _, flag, _ = daqp.solve(H, f, CN, most, least, _senses(len(C)), primal_tol=EXACT)
         if flag in _OPTIMAL:

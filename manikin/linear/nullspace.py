@@ -207,7 +207,7 @@ def solve_level(
     rows are normalised here, so that `soft` is the fraction of a row's own mobility below which it is damped; `weights`
     (1 or more) then say which row of a level counts more when not all can be met.
     known, known_count: the motion and the part of the basis that are accounted for. With all of them (motion, count) the
-    level is compensated; with those of the constraints alone it is the classic projection, which does not know what
+    level is compensated; with those of the constraints alone it is the classic projection, which does not account for what
     higher levels already do to these rows.
     """
     k, n = rows.shape

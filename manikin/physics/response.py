@@ -378,19 +378,19 @@ def torques(
 
 @routine
 def press(
-    z: Array, h: Array, rigid: Array, soles: Array, touching: Array, of: Array, ground: Array,
+    z: Array, h: Array, rigid: Array, soles: Array, touching: Array, spans: Array, ground: Array,
     LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
 ) -> float:  # fmt: skip
     """Fill `ground` (m, 3) with the forces at the sole points that come nearest to what the motion z needs; the worst miss."""
     total = _force(z, LD, root, start, count, column) + h
     worst = 0.0
-    for s in range(of.shape[0]):
-        a, b = int(of[s, 0]), int(of[s, 1])
+    for s in range(spans.shape[0]):
+        a, b = int(spans[s, 0]), int(spans[s, 1])
         wrench = np.empty(6)
         for k in range(6):
             wrench[k] = dot(rigid[6 * s + k], total)
         ground[a:b], missed = ground_forces(
-            wrench, rigid[6 * s : 6 * s + 6], soles[3 * a : 3 * b], touching[a:b], of[s, 2], of[s, 3]
+            wrench, rigid[6 * s : 6 * s + 6], soles[3 * a : 3 * b], touching[a:b], spans[s, 2], spans[s, 3]
         )  # fmt: skip
         worst = max(worst, missed)
     return worst
@@ -398,14 +398,14 @@ def press(
 
 @routine
 def give_wrench(
-    h: Array, rigid: Array, soles: Array, of: Array, ground: Array, motion: Array, basis: Array, used: int,
+    h: Array, rigid: Array, soles: Array, spans: Array, ground: Array, motion: Array, basis: Array, used: int,
     LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
 ) -> int:  # fmt: skip
     """Impose that the ground gives just the forces `ground`: along each rigid motion, M qacc + h equals their work."""
-    for s in range(of.shape[0]):
+    for s in range(spans.shape[0]):
         for k in range(6 * s, 6 * s + 6):
             given = -dot(rigid[k], h)
-            for p in range(int(of[s, 0]), int(of[s, 1])):
+            for p in range(int(spans[s, 0]), int(spans[s, 1])):
                 for i in range(3):
                     given += ground[p, i] * dot(soles[3 * p + i], rigid[k])
             row = weighted(rigid[k], LD, root, start, count, column)
@@ -525,12 +525,12 @@ class Response:
     @property
     def standing(self) -> bool:
         """Whether a character stands on its own feet."""
-        return len(self.ground.of) > 0
+        return len(self.ground.spans) > 0
 
     @property
     def ground_maps(self) -> tuple[Array, Array, Array, Array]:
         """Where characters on their own feet press: rigid motions, rows of the soles, which touch, whose they are."""
-        return self.ground.rigid, self.ground.soles, self.ground.touching, self.ground.of
+        return self.ground.rigid, self.ground.soles, self.ground.touching, self.ground.spans
 
     def rows(self, jacobian: Array) -> Array:
         """J C^-T (k, n): task acceleration per unit of input."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from manikin.compiled import kernel
 from manikin.physics.contacts import contact_bodies
 from manikin.physics.inversion import Squeeze, find_squeeze
-from manikin.physics.skeleton_rows import answer_at, block, opening
+from manikin.physics.skeleton_rows import block, maps_at, opening
 from manikin.physics.world import World
 
 Array = NDArray[np.float64]
@@ -35,7 +35,7 @@ UPWARD = 0.5
 MOST_POINTS = 8
 
 
-class Answer(NamedTuple):
+class JointMaps(NamedTuple):
     """qacc (n,) = T u + t0 over the skeleton's DOFs, torque (na,) = D u + torque0, press (m,) = P u + press0: what the ground
     exerts at the temporary joint, first its upward force [N], then its moments [N m] about the edges of the points' hull,
     positive while the pressure lies inside. bone: the supporting one, -1 for none. closed (k, na) u = closed0: closed loops
@@ -122,7 +122,7 @@ class Skeleton:
         """The skeleton's block (n, n) of the inertia."""
         return block(world.data.M, *world.dynamics().sparsity, self._place, self.dofs)
 
-    def answer(self, world: World, stand: Stand | None, felt: Array | None = None) -> Answer:
+    def maps(self, world: World, stand: Stand | None, felt: Array | None = None) -> JointMaps:
         """The affine maps at the present state. felt (nv,): generalised forces from outside that control knows of."""
         data, dynamics = world.data, world.dynamics()
         closed, closed0 = self._closed(world)
@@ -132,11 +132,11 @@ class Skeleton:
             # on the stop
             known = known + data.qfrc_constraint - world.stopped
             stand = self._nowhere
-        found = answer_at(  # type: ignore[call-arg]
+        found = maps_at(  # type: ignore[call-arg]
             data.M, *dynamics.sparsity, self._place, self.dofs, data.qfrc_bias, data.qfrc_passive, known, len(self.root),
             stand.bone, stand.points, *dynamics.moving, closed,
         )  # fmt: skip
-        return Answer(*found, stand.bone, closed, closed0)
+        return JointMaps(*found, stand.bone, closed, closed0)
 
     @cached_property
     def _known(self) -> Array:

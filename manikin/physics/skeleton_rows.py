@@ -21,12 +21,12 @@ FLAT = 1e-6
 
 
 @kernel
-def answer_at(
+def maps_at(
     M: Array, start: Ints32, count: Ints32, column: Ints32, place: Ints, dofs: Ints, bias: Array, passive: Array, known: Array,
     nr: int, bone: int, points: Array, com: Array, tree: Ints32, last_dof: Ints, dof_parent: Ints32, cdof: Array, cvel: Array,
     cacc: Array, closed: Array,
 ) -> tuple[Array, Array, Array, Array, Array, Array]:  # fmt: skip
-    """All fields of Answer but the bone and the loops. known (nv,): forces that control knows of; points (k, 3): where the
+    """All fields of JointMaps but the bone and the loops. known (nv,): forces that control knows of; points (k, 3): where the
     bone is supported, if anywhere."""
     n = dofs.shape[0]
     h = np.empty(n)
@@ -35,7 +35,7 @@ def answer_at(
     inertia = block(M, start, count, column, place, dofs)
     k = points.shape[0]
     if k == 0:
-        return _answer(inertia, h, nr, np.zeros((0, n)), np.zeros(0), np.zeros((0, 0)), closed)
+        return _maps(inertia, h, nr, np.zeros((0, n)), np.zeros(0), np.zeros((0, 0)), closed)
     jac, wanted = point_rows(points, com[tree[bone]], last_dof[bone], dof_parent, cdof, cvel[bone], cacc[bone])
     lever = np.empty((3 * k, n))
     for r in range(3 * k):
@@ -43,11 +43,11 @@ def answer_at(
         for i in range(n):
             lever[r, i] = jac[r, dofs[i]]
     # on a planar root, pressure across its plane has no effect
-    return _answer(inertia, h, nr, lever, wanted, pressure_rows(points, nr < FREE), closed)
+    return _maps(inertia, h, nr, lever, wanted, pressure_rows(points, nr < FREE), closed)
 
 
 @kernel
-def _answer(
+def _maps(
     M: Array, h: Array, nr: int, lever: Array, wanted: Array, edges: Array, closed: Array
 ) -> tuple[Array, Array, Array, Array, Array, Array]:  # fmt: skip
     """The same from the inertia M (n, n) and other forces h (n,). lever (3 k, n), wanted (3 k,): contact points and

@@ -1,4 +1,4 @@
-"""World: a MuJoCo model and its data. The only thing in the package that mutates.
+"""World: a MuJoCo model and its data. All state of the simulation is in here.
 
 A step has two halves so that a controller sees the present state: `refresh` brings kinematics, inertia and constraints up
 to date (mj_step1), `step` applies a control and integrates (mj_step2). Plain mj_step replays the same numbers.

@@ -23,7 +23,7 @@ class Aim(NamedTuple):
 
 
 class Goal(Protocol):
-    """Anything that can say where to go."""
+    """Anything that a task can be headed for, fixed or moving."""
 
     def at(self, world: World, moving: bool = True) -> Aim:
         """Where it is; `moving` False skips rate and acceleration where they are costly."""

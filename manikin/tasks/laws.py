@@ -62,7 +62,7 @@ class Law(Protocol):
         ...
 
     def command(self, world: World, measure: Measure, now: Reading, aim: Aim | None, dt: float, out: Array) -> float:
-        """Write the wanted acceleration of the rows into `out` (k,); how far the value is from its goal."""
+        """Write the desired acceleration of the rows into `out` (k,); returns the distance from the goal."""
         ...
 
 

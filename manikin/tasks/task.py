@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 class Rows(NamedTuple):
-    """jacobian @ qacc = wanted. places: the rows of each task."""
+    """jacobian @ qacc = wanted, the desired accelerations without their bias. places: the rows of each task."""
 
     jacobian: Array
     wanted: Array

@@ -142,8 +142,8 @@ def judge_singular(rng: np.random.Generator, drags: int, damping: float | None =
         task = Task("drag", points, Track(3.0), goal=mouse)
         decision = controller.decide(world, [task], world.timestep)[0]
         rows = task.rows(world, world.timestep)
-        A = rows.jacobian[:, skeleton.dofs] @ decision.answer.T
-        b = rows.wanted - rows.jacobian[:, skeleton.dofs] @ decision.answer.t0
+        A = rows.jacobian[:, skeleton.dofs] @ decision.maps.T
+        b = rows.wanted - rows.jacobian[:, skeleton.dofs] @ decision.maps.t0
         torque = max(torque, float((np.abs(decision.torque) / skeleton.torque).max()))
         if k % 4 == 0:
             gain = max(gain, float(np.abs(A[0]).max() / np.abs(A[2]).max()))
