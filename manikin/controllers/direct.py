@@ -199,7 +199,7 @@ def _pressed(bounds: Bounds, maps: JointMaps, weight: float) -> Bounds:
 
 
 def _felt(world: World) -> Array:
-    """Generalised forces (nv,) of pushes from outside."""
+    """Generalised forces (nv,) of external pushes."""
     out = np.zeros(world.model.nv)
     dynamics = world.dynamics()
     for body in np.flatnonzero(world.data.xfrc_applied.any(axis=1)):

@@ -257,8 +257,8 @@ Listed = tuple[bool, int, Measure, float, float | None]
 
 @lru_cache(64)
 def _arrange(actuated: int, *tasks: Listed) -> tuple[tuple[int, ...], int | None, Array, tuple[int, ...]]:
-    """The tasks, by their places in the list, that make the levels; the one that uses what is left below them; the levels as
-    the kernel reads them; and active tasks that have no effect. They stay the same from step to step."""
+    """The tasks, by their places in the list, that make the levels; the posture below them that uses the remaining freedom; the
+    levels as the kernel reads them; and active tasks that have no effect. They stay the same from step to step."""
     order, last, dropped = _split(actuated, tasks)
     rows = plan_of(*(tasks[k][2] for k in order)).rows
     table = np.empty((len(order), 5))

@@ -204,7 +204,7 @@ def feel_loads(world: World) -> None:
 
 
 def _note_obstruction(world: World, body: int, push: Array, by: int, fade: float) -> None:
-    """Keep a smoothed estimate of what pushes a held prop otherwise than from below."""
+    """Keep a smoothed estimate of what pushes a held prop from any side but below."""
     before = world.obstructions.get(body)
     if before is None and by < 0:
         return

@@ -25,7 +25,7 @@ def contact_list(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Contact, .
 
 
 def contact_bodies(model: mujoco.MjModel, data: mujoco.MjData) -> Ints:
-    """The two bodies (ncon, 2) of each present contact. Flesh touches with the node that is nearest to the contact."""
+    """The two bodies (ncon, 2) of each present contact. In flesh it is the node nearest to the contact."""
     contact = data.contact
     if not model.nflex:
         return model.geom_bodyid[contact.geom]
@@ -121,7 +121,7 @@ def body_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
 def _body_forces(
     nbody: int, pairs: Ints, contact: Array, kind: Ints, one: Ints, two: Ints, equality: Ints, force: Array
 ) -> Array:  # fmt: skip
-    """contact (ncon, 3): on the second of each pair; equality (ne,): to which one each of the first constraint rows belongs."""
+    """contact (ncon, 3): on the second of each pair; equality (ne,): the equality of each of the first constraint rows."""
     out = np.zeros((nbody, 3))
     for c in range(pairs.shape[0]):
         for k in range(3):

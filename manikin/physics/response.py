@@ -265,13 +265,13 @@ def _prepare(
     joints: Array,
 ) -> tuple[int, int]:  # fmt: skip
     """What is decided before any task: h, 1 / sqrt(D), rows of single DOFs (n, n), rows and bias of the constraints, basis
-    (n, n), the motion so far, the motion without torque, rows of the actuated joints; rows of the basis used by constraints,
-    by passive motions too.
+    (n, n), the motion so far, the motion without torque, rows of the actuated joints. Returns how many rows of the basis
+    constraints use, and constraints and passive motions together.
 
     Results go into the caller's arrays: returning a new one from compiled code costs a microsecond.
     """
     n = gravity.shape[0]
-    # gravity, centrifugal and Coriolis forces minus passive ones (joint springs and dampers) and those felt on held props
+    # gravity, centrifugal and Coriolis forces minus passive ones (joint springs and dampers) and the supports of held props
     for i in range(n):
         h[i], root[i] = gravity[i] - springs[i] - felt[i], np.sqrt(inverse[i])
     _unit_rows(LD, root, start, count, column, units)
@@ -381,7 +381,7 @@ def press(
     z: Array, h: Array, rigid: Array, soles: Array, touching: Array, spans: Array, ground: Array,
     LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
 ) -> float:  # fmt: skip
-    """Fill `ground` (m, 3) with the forces at the sole points that come nearest to what the motion z needs; the worst miss."""
+    """Fill `ground` (m, 3) with the forces at the sole points nearest to what the motion z needs; returns the largest miss."""
     total = _force(z, LD, root, start, count, column) + h
     worst = 0.0
     for s in range(spans.shape[0]):

@@ -123,7 +123,7 @@ class Skeleton:
         return block(world.data.M, *world.dynamics().sparsity, self._place, self.dofs)
 
     def maps(self, world: World, stand: Stand | None, felt: Array | None = None) -> JointMaps:
-        """The affine maps at the present state. felt (nv,): generalised forces from outside that control knows of."""
+        """The affine maps at the present state. felt (nv,): external generalised forces that control knows of."""
         data, dynamics = world.data, world.dynamics()
         closed, closed0 = self._closed(world)
         known = self._known if felt is None else felt

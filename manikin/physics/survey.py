@@ -27,14 +27,14 @@ _NUMBERS = 12
 class Probe(NamedTuple):
     """What to measure, and where.
 
-    POINT  numbers = offset (3) in the body's frame; value: place [m]
-    ORIENTATION   value: quaternion; rows: angular velocity
-    AXIS   numbers = axis (3) and two tangents (6) in the body's frame; value: the same in world axes; rows: rotation
-           about the tangents
-    GAZE   as AXIS, numbers also = straight ahead (3) in the frame of the body `carrier`; value: also the body's place
-           and straight ahead in world axes
-    CENTRE axes of the mean of body centres weighted by masses[0] + load x masses[1] (nbody,) [kg]
-    HINGE  body = place of its angle in qpos, carrier = its DOF; value: the angle [rad]
+    POINT        numbers = offset (3) in the body's frame; value: position [m]
+    ORIENTATION  value: quaternion; rows: angular velocity
+    AXIS         numbers = axis (3) and two tangents (6) in the body's frame; value: the same in world axes; rows: angular
+                 velocity about the tangents
+    GAZE         as AXIS, numbers also = straight ahead (3) in the frame of the body `carrier`; value: also the body's
+                 position and straight ahead in world axes
+    CENTRE       axes of the mean of body centres weighted by masses[0] + load x masses[1] (nbody,) [kg]
+    HINGE        body = address of its angle in qpos, carrier = its DOF; value: the angle [rad]
     """
 
     kind: int
