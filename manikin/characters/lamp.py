@@ -52,7 +52,7 @@ _PARTS = (
     ),
 )  # fmt: skip
 
-# The time step [s] it is made for, and about what each joint moves [kg m^2]: servos correct an error of speed in about a step.
+# The time step [s] it is made for, and about what each joint moves [kg m^2]: servos correct a speed error in about a step.
 TIMESTEP = 0.001
 INERTIA = {
     "lower_yaw": 0.0035, "lower_roll": 0.02, "lower_pitch": 0.02, "upper_pitch": 0.015, "head_yaw": 0.0018, "head_pitch": 0.0018

@@ -179,7 +179,7 @@ def _evened(nodes: Array, elements: Ints, depth: _Depth, rounds: int = 12) -> Ar
 
 
 def _tidy(nodes: Array, elements: Ints) -> Tets:
-    """Flat tetrahedra on the rim and nodes without any left out."""
+    """Leave out flat tetrahedra on the rim and nodes that then have none."""
     while True:
         tets = Tets(nodes, elements)
         quality = tets.shape_quality()

@@ -17,7 +17,7 @@ from manikin.errors import ClipError
 from manikin.motion.chain import chain_of, clip_motion, poses_of
 from manikin.motion.contacts import find_contacts
 from manikin.motion.retarget import Retargeted, centre_error, read_clip, retarget, shortest_turn, slips
-from manikin.motion.spacetime import Goal, Habit, _normal, _cost, solve_motion
+from manikin.motion.spacetime import Goal, Habit, _cost, _normal, solve_motion
 from manikin.physics.world import World
 from manikin.scenes.stage import stage
 from manikin.spatial import quat_conjugate, quat_from_axis_angle, quat_from_rotvec, quat_multiply, rotate
