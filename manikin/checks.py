@@ -8,6 +8,8 @@ from manikin.clips.text import kind_of
 from manikin.errors import ClipError, InputError, RecordingError, did_you_mean_kind
 
 if TYPE_CHECKING:
+    from manikin.characters.catalog import Character
+    from manikin.clips.clip import Clip
     from manikin.recording import Recording
 
 # motion files, .gz of them too
@@ -110,9 +112,6 @@ def _check_savable(recording: "Recording") -> None:
 def _check_clip(path: Path) -> dict[str, Any]:
     from manikin.characters.human import human
     from manikin.clips.clip import load_clip
-    from manikin.clips.rate import rate_doubts
-    from manikin.motion.chain import clip_motion
-    from manikin.motion.footprints import standing_trouble
     from manikin.motion.retarget import slips
 
     clip = load_clip(str(path))
@@ -121,12 +120,23 @@ def _check_clip(path: Path) -> dict[str, Any]:
     wrong = [
         f"{s.foot} slides {100 * s.way:.1f} cm during stance (frames {s.start} to {s.end - 1})" for s in stances if s.way > 0.01
     ]
-    wrong += [*rate_doubts(clip_motion(clip, body)), *filter(None, [standing_trouble(clip, body)])]
+    wrong += clip_doubts(clip, body)
     return {
         "kind": "clip", "ok": True, "reason": "", "joints": len(clip.joints), "fps": clip.fps,
         "frames": len(clip.qpos), "seconds": round(len(clip.qpos) / clip.fps, 3), "stature": clip.height,
         "stances": _stances(stances), "looks_wrong": wrong,
     }  # fmt: skip
+
+
+def clip_doubts(clip: "Clip", body: "Character") -> list[str]:
+    """What may be wrong with a clip as a body plays it: its rate, and whether somebody could stand in its first frame."""
+    from manikin.clips.first_frame import first_frame
+    from manikin.clips.rate import rate_doubts
+    from manikin.clips.roles import find_roles
+    from manikin.motion.chain import clip_motion
+
+    motion = clip_motion(clip, body)
+    return [*rate_doubts(motion), *first_frame(motion, find_roles(motion), body.height, ground=0.0)]
 
 
 def _stances(stances: Sequence[Any]) -> str:
@@ -140,7 +150,6 @@ def _check_motion(
     """Read a motion file, say what was guessed and repaired and what looks wrong, and try it on the human."""
     from manikin.characters.human import human
     from manikin.clips.source import read_motion, stature, suspicions
-    from manikin.motion.footprints import standing_trouble
     from manikin.motion.retarget import centre_error, retarget, slips
 
     motion = read_motion(path, fps, None if skeleton is None else Path(skeleton))
@@ -161,7 +170,6 @@ def _check_motion(
         "standing_share": round(float(result.clip.contacts.any(axis=1).mean()), 3),
     }  # fmt: skip
     found["looks_wrong"] += _ground_doubts(result.centres, result.clip, found["fit_cm"])
-    found["looks_wrong"] += filter(None, [standing_trouble(result.clip, body)])
     return found
 
 

@@ -278,14 +278,23 @@ def _short(
 
 
 def _warn_of_clip(clip: str, fps: float | None, skeleton: str | None) -> None:
-    """Say what looks wrong with a motion file before its motion is used."""
+    """Say what looks wrong with a motion or clip file before its motion is used."""
+    from manikin.checks import clip_doubts
     from manikin.clips.source import KINDS, read_motion, suspicions
     from manikin.clips.text import kind_of
 
     path = Path(clip)
+    doubts = []
     if kind_of(path) in KINDS:
-        for doubt in suspicions(read_motion(path, fps, None if skeleton is None else Path(skeleton)), path.name):
-            print(f"manikin: {path.name}: {doubt}", file=sys.stderr)
+        doubts = suspicions(read_motion(path, fps, None if skeleton is None else Path(skeleton)), path.name)
+    elif path.suffix == ".npz":
+        from manikin.characters.human import human
+        from manikin.clips.clip import load_clip
+
+        loaded = load_clip(clip)
+        doubts = clip_doubts(loaded, human(loaded.height, skin=False))
+    for doubt in doubts:
+        print(f"manikin: {path.name}: {doubt}", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,8 @@ import pytest
 from manikin.loop import Run
 from manikin.physics.world import Push, World
 from manikin.scenes.build import build_run
-from manikin.tasks.goals import Fixed
+from manikin.tasks.goals import Braced, Fixed
+from manikin.tasks.task import Task
 
 
 @dataclass
@@ -100,3 +101,25 @@ def test_a_run_with_a_branch_can_be_copied_again(dragged):
     again.advance(10)
     assert again.world.steps == dragged.world.steps + 10
     assert copy.copy(again).recorder is None
+
+
+def test_a_branch_braces_for_its_own_load(stand):
+    """The load in a branch may be another than in its run: a goal that a later step gives looks at the branch's."""
+    balance = {"measure": "com", "goal": {"of": "feet", "at": [0.0, 0.0]}}
+    goal = {"of": "feet", "at": [0.0, 0.0], "brace": {"ball": 0.5}}
+    lean = {"name": "lean", "when": {"after": 0.02}, "goals": {"balance": goal}}
+    run = build_run(stand(**{"tasks.balance": balance, "steps": [{"name": "wait", "when": "start"}, lean]}))
+    run.advance(5)
+    ahead = run.branch()
+
+    def balanced(run: Run) -> Task:
+        return next(t for t in run.tasks if t.name == "balance")
+
+    ball = run.world.body("ball")
+    assert balanced(run).measure.carried[ball] == 1.0
+    balanced(ahead).measure.carried[ball] = 25.0
+    for each, load in ((ahead, 25.0), (run, 1.0)):
+        each.advance(20)
+        goal = balanced(each).goal
+        assert isinstance(goal, Braced)
+        assert goal.fraction == pytest.approx(load / (75.0 + load), rel=1e-6)

@@ -1,39 +1,68 @@
 """Whether somebody could stand in the first frame of a motion: a run begins there, at rest."""
 
+from collections.abc import Mapping
+
 import numpy as np
+from numpy.typing import NDArray
 
 from manikin.clips.skeleton import SkeletonMotion, global_poses
 
-# in statures: a lower foot this high is off the ground; a body this far beyond its feet falls
-_CLEAR, _BEYOND = 0.05, 0.12
+Array = NDArray[np.float64]
+
+# a trunk within this angle [deg] is upright
+_UPRIGHT = 35.0
+# in statures: a foot within this height of where it rests is on the ground; hips this high over the ankles are not crouching
+# (0.48 in upright standing); a body this far beyond its feet falls
+_ON_GROUND, _HIGH, _BEYOND = 0.0286, 0.375, 0.12
+# in statures: ankles and balls of the feet over the ground when the sole is flat
+_RESTING = {"foot": 0.043, "toes": 0.012}
 # [m/s] of the root
 _STILL = 0.5
 
 
-def first_frame(motion: SkeletonMotion, roles: dict[str, int], stature: float) -> list[str]:
-    """What keeps the first frame from being a pose to stand in, in words. roles: joints by what they are."""
-    places, _ = global_poses(motion)
-    feet = [[roles[r] for r in (f"foot_{s}", f"toes_{s}") if r in roles] for s in "lr"]
+def first_frame(motion: SkeletonMotion, roles: Mapping[str, int], stature: float, ground: float | None = None) -> list[str]:
+    """What keeps the first frame from being a pose to stand in, in words.
+
+    roles: joints by what they are. ground: its height [m], where it is known; else feet are compared with where they rest.
+    """
     body = [roles[r] for r in ("pelvis", "chest", "neck", "thigh_l", "thigh_r", "shank_l", "shank_r") if r in roles]
-    if not all(feet) or len(body) < 4:
+    if len(body) < 4 or not {"upper_arm_l", "upper_arm_r", "thigh_l", "thigh_r", "foot_l", "foot_r"} <= roles.keys():
         return []
-    out = []
-    both = [j for foot in feet for j in foot]
-    # each joint of the feet against where it is when it rests
-    high = float((places[0, both, 2] - np.percentile(places[:, both, 2], 10, axis=0)).min())
-    if high > _CLEAR * stature:
-        out.append(f"no foot is on the ground in the first frame (the lower one is {100 * high:.0f} cm above it)")
-    else:
-        middle = places[0, body, :2].mean(axis=0)
-        left, right = (places[0, foot, :2].mean(axis=0) for foot in feet)
-        span = right - left
-        along = float(np.clip((middle - left) @ span / max(float(span @ span), 1e-9), 0, 1))
-        away = float(np.linalg.norm(middle - left - along * span))
-        if away > _BEYOND * stature:
-            out.append(f"the first frame cannot be stood in: the body is {100 * away:.0f} cm beyond its feet")
+    places, _ = global_poses(motion)
+    trouble = _trouble(places, roles, body, stature, ground)
+    out = [f"the first frame does not stand: {trouble}"] if trouble else []
     if len(motion.root) > 1:
         last = min(len(motion.root) - 1, max(1, round(0.1 * motion.fps)))
         speed = float(np.linalg.norm(motion.root[last] - motion.root[0])) * motion.fps / last
         if speed > _STILL:
             out.append(f"the body moves at {speed:.1f} m/s in the first frame, and a run begins there at rest")
     return out
+
+
+def _trouble(places: Array, roles: Mapping[str, int], body: list[int], stature: float, ground: float | None) -> str:
+    """The first reason why nobody stands like that, on both feet and upright; "" where somebody does."""
+    hips, shoulders = (places[0, [roles[f"{part}_l"], roles[f"{part}_r"]]].mean(axis=0) for part in ("thigh", "upper_arm"))
+    trunk = shoulders - hips
+    lean = float(np.rad2deg(np.arctan2(np.hypot(trunk[0], trunk[1]), trunk[2])))
+    if lean > _UPRIGHT:
+        return f"the trunk leans {lean:.0f} degrees"
+    for side, name in (("l", "left"), ("r", "right")):
+        heights = []
+        for part in ("foot", "toes"):
+            if f"{part}_{side}" in roles:
+                joint = places[:, roles[f"{part}_{side}"], 2]
+                rest = float(np.percentile(joint, 10)) if ground is None else ground + _RESTING[part] * stature
+                heights.append(float(joint[0]) - rest)
+        height = min(heights)
+        if abs(height) > _ON_GROUND * stature:
+            return f"the {name} foot is {100 * abs(height):.0f} cm {'above' if height > 0 else 'below'} the ground"
+    ankles = places[0, [roles["foot_l"], roles["foot_r"]]]
+    high = float(hips[2] - ankles[:, 2].min())
+    if high < _HIGH * stature:
+        return f"the hips are {100 * high:.0f} cm above the ankles (upright: {48 * stature:.0f} cm)"
+    left, right = ([roles[r] for r in (f"foot_{s}", f"toes_{s}") if r in roles] for s in "lr")
+    a, b = (places[0, foot, :2].mean(axis=0) for foot in (left, right))
+    middle, span = places[0, body, :2].mean(axis=0), b - a
+    along = float(np.clip((middle - a) @ span / max(float(span @ span), 1e-9), 0, 1))
+    away = float(np.linalg.norm(middle - a - along * span))
+    return f"the body is {100 * away:.0f} cm beyond its feet" if away > _BEYOND * stature else ""

@@ -10,10 +10,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from manikin.characters.catalog import REFERENCE_HEIGHT, Character
-from manikin.clips.clip import Clip
+from manikin.characters.catalog import REFERENCE_HEIGHT
 from manikin.clips.source import runs
-from manikin.motion.chain import Chain, Poses, chain_of, poses_of
+from manikin.motion.chain import Chain, Poses
 from manikin.motion.contacts import Contacts, find_contacts
 from manikin.motion.spacetime import Goal
 from manikin.spatial import quat_from_axis_angle, quat_multiply, rotate, yaw_of
@@ -45,34 +44,6 @@ def heels_and_balls(chain: Chain, poses: Poses) -> tuple[Array, Array]:
     heel = [poses.point(chain.body(f"foot_{s}"), np.array(HEEL) * chain.height) for s in "lr"]
     ball = [poses.point(chain.body(f"toes_{s}"), down) for s in "lr"]
     return np.stack(heel, axis=1), np.stack(ball, axis=1)
-
-
-# a foot this near the ground stands on it, a trunk within this angle is upright, a pelvis this high is not crouching
-_ON_GROUND, _UPRIGHT, _HIGH = 0.05, 35.0, 0.42
-
-
-def standing_trouble(clip: Clip, character: Character) -> str:
-    """Why someone in the clip's first frame does not stand on both feet, upright; "" for someone who does.
-
-    Heights [m] are those of `character`; of its stature for the pelvis, whose height in upright standing is about 0.53.
-    """
-    chain = chain_of(character)
-    root = clip.root(character.height)[:1]
-    poses = poses_of(chain, root, clip.angles(chain.joints)[:1])
-    lean = float(
-        np.rad2deg(np.arccos(np.clip(rotate(poses.turn[0, chain.body("thorax")], np.array([0.0, 0.0, 1.0]))[2], -1, 1)))
-    )
-    if lean > _UPRIGHT:
-        return f"the first frame does not stand: the trunk leans {lean:.0f} degrees"
-    heel, ball = heels_and_balls(chain, poses)
-    for foot, name in enumerate(("left", "right")):
-        height = float(min(heel[0, foot, 2], ball[0, foot, 2]))
-        if abs(height) > _ON_GROUND * chain.height / REFERENCE_HEIGHT:
-            where = "above" if height > 0 else "below"
-            return f"the first frame does not stand: the {name} foot is {100 * abs(height):.0f} cm {where} the ground"
-    if root[0, 2] < _HIGH * chain.height:
-        return f"the first frame does not stand: the pelvis is {root[0, 2]:.2f} m high (upright: {0.53 * chain.height:.2f} m)"
-    return ""
 
 
 def planted(chain: Chain, goals: list[Goal], poses: Poses, contacts: Contacts, fps: float) -> list[Goal]:

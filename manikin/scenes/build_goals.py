@@ -53,7 +53,7 @@ def goal_maker(context: BuildContext, actor: Actor, task: Task, spec: GoalSpec, 
         if not isinstance(measure, Posture):
             raise context.wrong(key, "a clip's pose is a goal for measure 'posture'")
         pose = _pose(context, actor, measure, spec, key)
-        return lambda w: Fixed(pose)
+        return lambda w, _: Fixed(pose)
     if spec.spline is not None:
         return _key_poses(context, measure, spec.spline, key)
     if spec.meet is not None:
@@ -70,8 +70,8 @@ def goal_maker(context: BuildContext, actor: Actor, task: Task, spec: GoalSpec, 
             raise context.wrong(key, "path needs two or more rows [time, numbers...] of one length, times increasing")
         keys = np.array([_numbers(context, measure, row[1:] * scale, key) for row in path])
         if spec.relative:
-            return lambda w: Path(path[:, 0], keys + measure.evaluate(w.dynamics()).value, w.time)
-        return lambda w: Path(path[:, 0], keys, w.time)
+            return lambda w, m: Path(path[:, 0], keys + m.evaluate(w.dynamics()).value, w.time)
+        return lambda w, _: Path(path[:, 0], keys, w.time)
     if isinstance(spec.at, FacesSpec):
         return _carry_by_faces(context, measure, spec.at, str(spec.carry), scale, key)
     numbers = np.array(spec.at, float)
@@ -83,7 +83,7 @@ def goal_maker(context: BuildContext, actor: Actor, task: Task, spec: GoalSpec, 
             raise context.wrong(f"{key}.carry", "is for measure 'point': the hands that carry")
         if numbers.shape != (3,):
             raise context.wrong(f"{key}.at", "needs one place [x, y, z] for the middle of what is carried")
-        return lambda w: _carry(w, measure, prop, numbers * scale)
+        return lambda w, m: _carry(w, m, prop, numbers * scale)
     if spec.of == "feet":
         points = np.atleast_2d(numbers * scale)
         count = len(measure.bodies) if isinstance(measure, Points) else 1
@@ -98,28 +98,28 @@ def goal_maker(context: BuildContext, actor: Actor, task: Task, spec: GoalSpec, 
         if spec.brace:
             raise context.wrong(f"{key}.brace", "is for measure 'com'")
         axes = list(measure.axes) if isinstance(measure, CentreOfMass) else [0, 1, 2]
-        return lambda w: Fixed(np.concatenate([_on_stance(w, actor, p)[axes] for p in points]))
+        return lambda w, _: Fixed(np.concatenate([_on_stance(w, actor, p)[axes] for p in points]))
     if spec.of is not None and isinstance(measure, CentreOfMass):
         axes = list(measure.axes)
         if numbers.shape != (len(axes),):
             raise context.wrong(f"{key}.at", f"needs {len(axes)} numbers, from the place of '{spec.of}'")
         over = context.points(actor, (spec.of,), f"{key}.of")
-        return lambda w: Over(int(over.bodies[0]), over.offsets, numbers * scale, tuple(axes))
+        return lambda w, _: Over(int(over.bodies[0]), over.offsets, numbers * scale, tuple(axes))
     if spec.of is not None:
         where = context.points(actor, (spec.of,), f"{key}.of")
         offsets = np.atleast_2d(numbers * scale)
         if offsets.shape[1] != 3 or not isinstance(measure, Points | Look) or len(offsets) != _size(measure) // 3:
             raise context.wrong(f"{key}.at", f"needs {_size(measure) // 3} points [x, y, z] in the frame of '{spec.of}'")
-        return lambda w: OnBody(int(where.bodies[0]), where.offsets + offsets)
+        return lambda w, _: OnBody(int(where.bodies[0]), where.offsets + offsets)
     value = _numbers(context, measure, numbers.ravel() * scale, key)
     if spec.away is not None:
         if value.shape != (3,):
             raise context.wrong(f"{key}.away", "is for one point, or com with all its axes")
         where = context.points(actor, (spec.away,), f"{key}.away")
-        return lambda w: _away(w, measure, where, value)
+        return lambda w, m: _away(w, m, where, value)
     if spec.relative:
-        return lambda w: Fixed(value + measure.evaluate(w.dynamics()).value)
-    return lambda w: Fixed(value)
+        return lambda w, m: Fixed(value + m.evaluate(w.dynamics()).value)
+    return lambda w, _: Fixed(value)
 
 
 def _on_faces(context: BuildContext, measure: Measure, spec: GoalSpec, shift: Array, key: str) -> GoalMaker:
@@ -136,8 +136,8 @@ def _on_faces(context: BuildContext, measure: Measure, spec: GoalSpec, shift: Ar
     body, points = context.world.body(name), face_points(shape, size, spec.faces, spec.gap) + shift
     if isinstance(measure, CentreOfMass):
         axes = measure.axes
-        return lambda w: Over(body, np.zeros((1, 3)), (w.data.xmat[body].reshape(3, 3) @ points[0])[list(axes)], axes)
-    return lambda w: OnBody(body, points)
+        return lambda w, _: Over(body, np.zeros((1, 3)), (w.data.xmat[body].reshape(3, 3) @ points[0])[list(axes)], axes)
+    return lambda w, _: OnBody(body, points)
 
 
 def _carry_by_faces(
@@ -148,7 +148,7 @@ def _carry_by_faces(
     shape, size = _faced(context, prop, f"{key}.carry")
     if not isinstance(measure, Points):
         raise context.wrong(f"{key}.carry", "is for measure 'point': the hands that carry")
-    return lambda w: _carry(w, measure, body, middle(place, shape, size, w.data.xmat[body].reshape(3, 3), scale))
+    return lambda w, m: _carry(w, m, body, middle(place, shape, size, w.data.xmat[body].reshape(3, 3), scale))
 
 
 def _faced(context: BuildContext, name: str, key: str) -> tuple[str, tuple[float, ...]]:
@@ -190,7 +190,7 @@ def _key_poses(context: BuildContext, measure: Measure, rows: tuple[tuple[float,
                 f"{key}.spline.{number}", f"given {row[0]:g} s: must come at least {LEAST_SPAN:g} s after {before:g} s"
             )
     table = np.array(rows, float)
-    return lambda w: Spline.through(table[:, 0], measure.angles(w.dynamics())[0], np.deg2rad(table[:, 1:]), w.time)
+    return lambda w, _: Spline.through(table[:, 0], measure.angles(w.dynamics())[0], np.deg2rad(table[:, 1:]), w.time)
 
 
 def _rows(given: tuple[tuple[float, ...], ...]) -> Array | None:
@@ -204,16 +204,16 @@ def _holding(context: BuildContext, measure: Measure, given: tuple[tuple[float, 
     rows, size = _rows(given), 4 * len(measure.bodies) if isinstance(measure, Orientation) else _size(measure)
     if rows is None or rows.shape[1] != size + 1:
         raise context.wrong(key, f"hold needs rows [time, {size} numbers], times increasing")
-    return lambda w: Held(rows[:, 0], rows[:, 1:], w.time)
+    return lambda w, _: Held(rows[:, 0], rows[:, 1:], w.time)
 
 
 def _meeting(context: BuildContext, actor: Actor, measure: Measure, spec: MeetSpec, key: str) -> GoalMaker:
     body, plane = flying(context, actor, spec, f"{key}.meet")
     if isinstance(measure, Direction):
-        return lambda w: Against(body, *plane(w))
+        return lambda w, _: Against(body, *plane(w))
     if not isinstance(measure, Points) or len(measure.bodies) != 1:
         raise context.wrong(f"{key}.meet", "is for one point, or for an orientation with axis")
-    return lambda w: Meet(body, *plane(w), spec.give, spec.most, spec.seconds)
+    return lambda w, _: Meet(body, *plane(w), spec.give, spec.most, spec.seconds)
 
 
 def _throwing(context: BuildContext, actor: Actor, measure: Measure, spec: ThrowSpec, key: str) -> GoalMaker:
@@ -221,7 +221,7 @@ def _throwing(context: BuildContext, actor: Actor, measure: Measure, spec: Throw
     if not isinstance(measure, Points) or measure.bodies.tolist() != [prop]:
         raise context.wrong(f"{key}.throw", f"is for one point, the middle of what is thrown: of = '{spec.prop}'")
 
-    def make(w: World) -> Goal:
+    def make(w: World, measure: Measure) -> Goal:
         now = measure.evaluate(w.dynamics())
         place = _on_stance(w, actor, np.array(spec.release))
         if spec.velocity is not None:
@@ -236,11 +236,11 @@ def _throwing(context: BuildContext, actor: Actor, measure: Measure, spec: Throw
     return make
 
 
-def along(throw: GoalMaker) -> GoalMaker:
-    """The direction of a throw, as a goal for a direction."""
+def along(throw: GoalMaker, thrown: Measure) -> GoalMaker:
+    """The direction of a throw, as a goal for a direction. thrown: what the throw itself measures."""
 
-    def make(world: World) -> Goal:
-        goal = throw(world)
+    def make(world: World, _: Measure) -> Goal:
+        goal = throw(world, thrown)
         assert isinstance(goal, Throw)
         return Fixed(goal.velocity / max(float(np.linalg.norm(goal.velocity)), 1e-9))
 
@@ -267,8 +267,9 @@ def _braced(
     ((name, share),) = brace.items()
     body, axes = context.movable(name, f"{key}.brace"), list(measure.axes)
 
-    def make(w: World) -> Goal:
-        # the load may have changed since the scene was built
+    def make(w: World, measure: Measure) -> Goal:
+        assert isinstance(measure, CentreOfMass)
+        # the load may have changed since the scene was built, and in a branch it may be another than in its run
         load = measure.carried[body]
         fraction = float(load / (measure.masses.sum() + load))
         return Braced(_on_stance(w, actor, point)[axes], measure.axes, body, fraction, share)
@@ -319,7 +320,7 @@ def quat_from_euler(angles: Array) -> Array:
     return quat_multiply(yaw, quat_multiply(pitch, roll))
 
 
-def _carry(world: World, measure: Points, prop: int, place: Array) -> Goal:
+def _carry(world: World, measure: Measure, prop: int, place: Array) -> Goal:
     """Hands keep their places on the prop while its middle goes to `place`."""
     now = measure.evaluate(world.dynamics()).value.reshape(-1, 3)
     return Fixed((place + now - world.data.xpos[prop]).ravel())

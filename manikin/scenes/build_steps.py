@@ -106,7 +106,7 @@ def _goals(context: BuildContext, spec: StepSpec, tasks: Mapping[str, Task]) -> 
         for name, goal in spec.goals.items()
         if goal.along is None
     }
-    return out | {name: along(out[goal.along]) for name, goal in spec.goals.items() if goal.along is not None}
+    return out | {name: along(out[goal.along], tasks[goal.along].measure) for name, goal in spec.goals.items() if goal.along is not None}
 
 
 def _happenings(context: BuildContext, spec: StepSpec) -> tuple[Condition, ...]:

@@ -24,7 +24,7 @@ def build_task(context: BuildContext, name: str, spec: TaskSpec) -> Task:
     measure = _measure(context, actor, spec)
     task = Task(name, measure, _law(context, actor, spec), spec.priority, spec.weight, spec.max_force, spec.active)
     if spec.goal is not None:
-        task.goal = goal_maker(context, actor, task, spec.goal, "goal")(context.world)
+        task.goal = goal_maker(context, actor, task, spec.goal, "goal")(context.world, measure)
     return task
 
 

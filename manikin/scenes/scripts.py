@@ -11,12 +11,14 @@ from manikin.physics.world import World
 from manikin.scenes.plausible import Plausible
 from manikin.scenes.schema_tasks import StepSpec
 from manikin.tasks.goals import Goal, Throw
+from manikin.tasks.measures import Measure
 from manikin.tasks.task import Task
 
 # a palm counts as on a prop up to this far [m] off its surface, or into it
 ON_IT = 0.01
 
-GoalMaker = Callable[[World], Goal]
+# makes a goal for what a task measures: both belong to the run, or to the branch of it, in which the step begins
+GoalMaker = Callable[[World, Measure], Goal]
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ class Steps:
             for key, value in settings.items():
                 setattr(by_name[name] if key in ("max_force", "priority") else by_name[name].law, key, value)
         for name, make in step.goals.items():
-            by_name[name].aim_at(make(world))
+            by_name[name].aim_at(make(world, by_name[name].measure))
             # unknown until the controller has looked: no step may pass on the old goal's error
             by_name[name].error = float("inf")
         for key in ("formulation", "contact_joints", "compliant"):

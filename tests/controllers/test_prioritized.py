@@ -106,7 +106,7 @@ def test_strict_priority_over_random_states(world):
 
 def test_feasible_top_task_is_met_and_torques_stay_bounded(world):
     # the exact solver: little damping, and steps of any length
-    controller = Prioritized(soft=0.02, limits=(), hardest=np.inf)
+    controller = Prioritized(soft=0.02, limits=(), max_acceleration=np.inf)
     rng = np.random.default_rng(8)
     misses, largest, regular = [], 0.0, 0
     for _ in random_states(world, 300, seed=12):

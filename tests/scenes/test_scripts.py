@@ -26,6 +26,7 @@ class FakeTask:
     max_force: float | None = None
     at_limit: bool = False
     goal: Any = None
+    measure: str = "what it measures"
     law: Law = field(default_factory=Law)
 
     def aim_at(self, goal: Any) -> None:
@@ -43,7 +44,7 @@ class Stage:
     def at(self, time: float, error: float | None = None) -> list[str]:
         if error is not None:
             self.task.error = error
-        self.world = SimpleNamespace(time=time)
+        self.world = SimpleNamespace(time=time, model=None, obstructions={})
         return self.script.update(self.world, [self.task, self.other])  # type: ignore[arg-type,list-item]
 
 
@@ -86,7 +87,7 @@ def test_what_a_step_changes() -> None:
         {"name": "a", "when": "start"},
         {"name": "b", "when": {"after": 1.0}, "off": ["hands"], "on": ["look"]},
         {"name": "c", "when": {"after": 1.0}},
-        goals={"hands": lambda world: ("goal made at", world.time)},
+        goals={"hands": lambda world, measure: ("goal made at", world.time, measure)},
         tune={"hands": {"frequency": 3.0, "max_force": 50.0}},
     )
     s.at(0.0)
@@ -96,7 +97,7 @@ def test_what_a_step_changes() -> None:
     assert s.other.law.restarts == 1
     s.task.error = 0.0
     s.at(2.5)
-    assert s.task.goal == ("goal made at", 2.5)
+    assert s.task.goal == ("goal made at", 2.5, s.task.measure)
     assert s.task.active
     assert (s.task.law.frequency, s.task.max_force) == (3.0, 50.0)
     # the error of the old goal says nothing about the new one
@@ -152,6 +153,24 @@ def test_a_timeout_jumps_to_the_fallback_and_tells_why() -> None:
     assert "step 'lift' did not lead to 'top' by 2.10 s" in s.script.failed
     assert "task 'hands' is 0.50 from its goal (needs 0.1)" in s.script.failed
     assert "its force limit of 400 N" in s.script.failed
+
+
+@pytest.mark.parametrize(
+    ("within", "error", "says"),
+    [
+        (0.1, 0.5, "0.50 from its goal (needs 0.1)"),
+        (0.03, 0.0304, "0.0304 from its goal (needs 0.03)"),
+        (0.1, 0.10000004, "0.10000004 from its goal (needs 0.1)"),
+        # rounding up is enough to show that it is more
+        (0.032, 0.0399, "0.04 from its goal (needs 0.032)"),
+        (0.006, 0.0061, "0.01 from its goal (needs 0.006)"),
+    ],
+)
+def test_a_distance_has_the_digits_that_show_it_is_too_far(within: float, error: float, says: str) -> None:
+    s = stage({"name": "a", "when": "start", "timeout": 1.0}, {"name": "b", "when": {"task": "hands", "within": within}})
+    s.at(0.0)
+    s.at(1.1, error=error)
+    assert s.script.failed == f"step 'a' did not lead to 'b' by 1.10 s: task 'hands' is {says}"
 
 
 def test_without_a_fallback_a_timeout_ends_the_run() -> None:

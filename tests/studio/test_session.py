@@ -13,6 +13,7 @@ from raw_client import Heard
 from manikin.errors import InputError
 from manikin.playback import replay
 from manikin.recording import load_recording
+from manikin.scenes.scene import load_scene
 from manikin.studio import messages as m
 from manikin.studio.journal import Past
 from manikin.studio.session import Session
@@ -218,6 +219,42 @@ def test_knobs_live_restarting_and_back(session: Session, heard: Heard) -> None:
     assert session.status().undo == 2, "a slider that is drawn along is one turn"
     session.handle(m.Undo())
     assert session.live.knobs.value("props.box.mass") == 30.0
+
+
+def test_a_knob_that_chooses_between_texts(session: Session, heard: Heard) -> None:
+    session.handle(m.Open("lift"))
+    go(session, 20)
+
+    def shown() -> dict[str, object]:
+        return next(k for k in heard.texts("model")[-1]["knobs"] if k["path"] == "character.clip")
+
+    style = shown()
+    assert (style["title"], style["choices"]) == ("Style", ["lift_knees", "lift_back"])
+    assert (style["low"], style["high"], style["value"], style["live"]) == (0, 1, 0, False)
+    first = session.take
+    session.handle(m.Knob("character.clip", 1.0))
+    assert session.take != first
+    assert session.live.scene.character.clip == "lift_back"
+    assert session.live.knobs.value("character.clip") == 1.0
+    assert shown()["value"] == 1
+    # a mass that is set next keeps it
+    session.handle(m.Knob("props.box.mass", 12.0))
+    assert session.live.scene.character.clip == "lift_back"
+    for value in (2.0, -1.0, 0.5):
+        with pytest.raises(InputError, match=rf"'character.clip' given {value:g} \(allowed: 0 lift_knees, 1 lift_back\)"):
+            session.handle(m.Knob("character.clip", value))
+    session.handle(m.Undo())
+    session.handle(m.Undo())
+    assert session.live.scene.character.clip == "lift_knees"
+    assert session.live.knobs.value("character.clip") == 0.0
+
+
+def test_a_chosen_text_that_the_scene_did_not_offer_is_no_number(session: Session) -> None:
+    """The clip came from elsewhere (a file, say): no choice is marked, and each can still be made."""
+    session.open(load_scene("lift", {"character.clip": "stand"}))
+    assert session.live.knobs.value("character.clip") is None
+    session.handle(m.Knob("character.clip", 1.0))
+    assert session.live.scene.character.clip == "lift_back"
 
 
 def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, folder: TakeFolder) -> None:
