@@ -79,7 +79,7 @@ def test_wrong_names_are_refused(world: mk.World, wrong: Callable[[mk.World], ob
 
 def test_with_several_characters_one_says_whose(pair: mk.World) -> None:
     human, lamp = pair.characters
-    with pytest.raises(mk.InputError, match=r"say which character.*allowed: a, b"):
+    with pytest.raises(mk.InputError, match=r"choose one with character.*allowed: a, b"):
         mk.posture(pair)
     assert len(mk.posture(pair, character=lamp).dofs) == len(lamp.joints)
     assert mk.points(pair, "head", character=human).bodies[0] != mk.points(pair, "head", character=lamp).bodies[0]
