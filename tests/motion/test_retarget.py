@@ -17,7 +17,7 @@ from manikin.errors import ClipError
 from manikin.motion.chain import chain_of, clip_motion, poses_of
 from manikin.motion.contacts import find_contacts
 from manikin.motion.retarget import Retargeted, centre_error, read_clip, retarget, shortest_turn, slips
-from manikin.motion.spacetime import Goal, Habit, _normal, _price, solve_motion
+from manikin.motion.spacetime import Goal, Habit, _cost, _normal, solve_motion
 from manikin.physics.world import World
 from manikin.scenes.stage import stage
 from manikin.spatial import quat_conjugate, quat_from_axis_angle, quat_from_rotvec, quat_multiply, rotate
@@ -92,7 +92,7 @@ def test_gradient_is_that_of_the_price() -> None:
                 r[0, 3:] = quat_multiply(r[0, 3:], quat_from_rotvec(step))
             else:
                 a[0, column - 6] += sign * 1e-6
-            prices.append(_price(CHAIN, goals, nothing, r, a, 60.0))
+            prices.append(_cost(CHAIN, goals, nothing, r, a, 60.0))
         # the log of a turn is not quite its error's derivative: exact to second order in the error
         assert g[0, column] == pytest.approx((prices[1] - prices[0]) / 2e-6, abs=0.05), column
 
