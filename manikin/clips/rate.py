@@ -120,7 +120,7 @@ def pace(motion: SkeletonMotion) -> Pace | None:
     """From one moment at which the feet pass each other to the next; None when that does not happen twice in a row."""
     places, _ = global_poses(motion)
     roles = find_roles(motion)
-    if not {"pelvis", "foot_l", "foot_r"} <= set(roles) or len(places) < 24 or motion.fps < 8:
+    if not {"pelvis", "foot_l", "foot_r"} <= set(roles) or len(places) < 24 or motion.fps < 5:
         return None
     from scipy.ndimage import gaussian_filter1d
 

@@ -63,7 +63,7 @@ def test_places_and_turns_are_mujocos() -> None:
         assert np.abs(np.abs((world.data.xquat[bodies] * poses.turn[t]).sum(axis=1)) - 1).max() < 1e-12
 
 
-def test_gradient_is_that_of_the_cost() -> None:
+def test_gradient_is_that_of_the_price() -> None:
     """J^T e against finite differences, points and turns alike."""
     rng = np.random.default_rng(2)
     frames, count = 2, len(CHAIN.joints)
@@ -81,7 +81,7 @@ def test_gradient_is_that_of_the_cost() -> None:
     nothing = Habit(np.zeros(6 + count), np.zeros(count), np.zeros(count))
     _, g = _normal(CHAIN, goals, root, angles)
     for column in range(6 + count):
-        costs = []
+        prices = []
         for sign in (1, -1):
             r, a = root.copy(), angles.copy()
             step = np.zeros(3)
@@ -92,9 +92,9 @@ def test_gradient_is_that_of_the_cost() -> None:
                 r[0, 3:] = quat_multiply(r[0, 3:], quat_from_rotvec(step))
             else:
                 a[0, column - 6] += sign * 1e-6
-            costs.append(_cost(CHAIN, goals, nothing, r, a, 60.0))
+            prices.append(_cost(CHAIN, goals, nothing, r, a, 60.0))
         # the log of a turn is not quite its error's derivative: exact to second order in the error
-        assert g[0, column] == pytest.approx((costs[1] - costs[0]) / 2e-6, abs=0.05), column
+        assert g[0, column] == pytest.approx((prices[1] - prices[0]) / 2e-6, abs=0.05), column
 
 
 def test_windows_join_smoothly() -> None:
