@@ -67,7 +67,7 @@ def followed(lab: Lab) -> Finding:
         errors[f"{begin:.2f} s"] = float(np.degrees(np.sqrt(np.mean(np.square(pose["error"][during])))))
     joints = 6
     worst = max(errors.values()) / np.sqrt(joints)
-    return Finding(worst, worst <= FOLLOWED, {"norm_over_joints_deg": errors})
+    return Finding(worst, bool(worst <= FOLLOWED), {"norm_over_joints_deg": errors})
 
 
 CLAIMS = (
