@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from manikin.checks import clip_doubts
 from manikin.characters.human import human
+from manikin.checks import clip_doubts
 from manikin.clips.bvh import write_bvh
 from manikin.clips.clip import Clip, library, load_clip, save_clip
 from manikin.motion.chain import clip_motion
