@@ -34,7 +34,7 @@ class Bone:
 
 
 class Asf(NamedTuple):
-    """A skeleton. bones[0] is the root; parents by number; unit: metres per unit of length, None where the file does not say."""
+    """A skeleton. bones[0] is the root; parents by number; unit: metres per unit of length, None if not in the file."""
 
     bones: tuple[Bone, ...]
     parents: tuple[int, ...]

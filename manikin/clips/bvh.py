@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from manikin.clips.skeleton import MOST_JOINTS, SkeletonMotion, check_size, euler_to_quat, change_axes
+from manikin.clips.skeleton import MOST_JOINTS, SkeletonMotion, change_axes, check_size, euler_to_quat
 from manikin.clips.text import Lines, read_lines
 from manikin.errors import did_you_mean
 from manikin.files import one_line, whole_file

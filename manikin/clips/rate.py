@@ -1,9 +1,9 @@
 """Is the frame rate right? Evidence from gravity, walking and joint speeds.
 
-At twice the right rate everything moves twice as fast and accelerates four times as much. Four signs, the most certain first: a body
-in the air falls with g; one that touches the ground cannot be pulled down faster; people who walk take steps whose length over
-frequency changes little with speed (Sekiya et al. 1996); limbs rotate only so fast. Slow movements on the spot show none of
-them: then nothing is reported.
+At twice the right rate everything moves twice as fast and accelerates four times as much. Four signs, the most certain
+first: a body in the air falls with g; a body on the ground does not accelerate downwards much faster; in walking, the ratio of
+step length to step frequency changes little with speed (Sekiya et al. 1996); limbs rotate only so fast. Slow movements on the
+spot show none of them, and nothing is reported.
 """
 
 from itertools import pairwise
@@ -63,7 +63,7 @@ def _flight(motion: SkeletonMotion, places: Array, roles: Roles) -> Doubt:
 
 
 def flight_pull(motion: SkeletonMotion) -> float | None:
-    """Downward acceleration [m/s^2] of the body while no joint is near the ground, or None when it never flies.
+    """Downward acceleration [m/s^2] of the body while no joint is near the ground, or None when it is never in flight.
 
     The mean of all joints serves as the centre of mass: accurate to 10 or 20 %, enough to distinguish 60 Hz from 120.
     """

@@ -104,7 +104,7 @@ def _settle(motion: SkeletonMotion, parts: Sequence[tuple[str, str]], roles: dic
     if arm is None and clavicle is not None and forearm is not None and motion.parents[forearm] == clavicle:
         roles[f"upper_arm_{side}"] = clavicle
         del roles[f"clavicle_{side}"]
-    # an "arm" that carries an "elbow"-less hand: Arm, Elbow or Arm, ForeArm are both handled above; "ankle" next to "foot": SMPL
+    # an "arm" that carries an "elbow"-less hand: Arm, Elbow and Arm, ForeArm are handled above; "ankle" next to "foot": SMPL
     ankle, foot = named("ankle"), named("foot")
     if ankle is not None and foot is not None and ankle in _ancestors(motion, foot):
         roles[f"foot_{side}"], roles[f"toes_{side}"] = ankle, foot

@@ -14,7 +14,7 @@ from manikin.clips.asf import read_amc
 from manikin.clips.bvh import read_bvh
 from manikin.clips.first_frame import first_frame
 from manikin.clips.roles import find_roles, zero_children
-from manikin.clips.skeleton import SkeletonMotion, global_poses, rest_places, change_axes
+from manikin.clips.skeleton import SkeletonMotion, change_axes, global_poses, rest_places
 from manikin.clips.text import kind_of
 from manikin.errors import ClipError, did_you_mean
 

@@ -233,10 +233,10 @@ class WhenSpec(Table):
     """The condition of a step: all that is given must hold.
 
     after: seconds since the last step began. task, within: a task within a distance of its goal. touch: {hand = prop}: the
-    palm touches the prop. arriving: {prop, plane}, seconds: a flying prop reaches a plane within that time. thrown: a task whose
-    goal is a throw has come to the release. landed: a prop touches the ground; further than within [m] from where the throw
-    aimed, the job has failed. event: of the first character: lift_off: it touches nothing and rises; falling: it touches nothing
-    and sinks; touch_down: it touches something. place, tilt: where something is, and how it is tilted; a list for several.
+    palm touches the prop. arriving: {prop, plane}, seconds: a flying prop reaches a plane within that time. thrown: a task
+    whose goal is a throw has come to the release. landed: a prop touches the ground; further than within [m] from where the
+    throw aimed, the job has failed. event: of the first character: lift_off: it touches nothing and rises; falling: it touches
+    nothing and sinks; touch_down: it touches something. place, tilt: where something is, and how it is tilted; several as a list.
     still: the character's centre of mass is slower than this [m/s].
     """
 

@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tug:
-    """force: a path of newtons, world axes, which acts at `offset` (3,) [m] in the frame of a body between its first and last time."""
+    """force: a path of newtons, world axes, acting at `offset` (3,) [m] of a body from its first to its last time."""
 
     body: str
     number: int

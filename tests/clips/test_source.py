@@ -11,7 +11,7 @@ from manikin.characters.human import human
 from manikin.clips.clip import load_clip
 from manikin.clips.rate import flight_pull
 from manikin.clips.roles import find_roles, require_roles, split_side
-from manikin.clips.skeleton import SkeletonMotion, global_poses, change_axes
+from manikin.clips.skeleton import SkeletonMotion, change_axes, global_poses
 from manikin.clips.source import prepare, read_motion, stature, suspicions
 from manikin.errors import ClipError
 from manikin.motion.chain import clip_motion

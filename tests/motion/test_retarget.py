@@ -11,13 +11,13 @@ import pytest
 from manikin.characters.human import human
 from manikin.clips.bvh import write_bvh
 from manikin.clips.clip import load_clip, save_clip
-from manikin.clips.skeleton import SkeletonMotion, global_poses, change_axes
+from manikin.clips.skeleton import SkeletonMotion, change_axes, global_poses
 from manikin.clips.source import prepare, read_motion
 from manikin.errors import ClipError
 from manikin.motion.chain import chain_of, clip_motion, poses_of
 from manikin.motion.contacts import find_contacts
 from manikin.motion.retarget import Retargeted, centre_error, read_clip, retarget, shortest_rotation, slips
-from manikin.motion.spacetime import Goal, Habit, _normal, _price, solve_motion
+from manikin.motion.spacetime import Goal, Habit, _cost, _normal, solve_motion
 from manikin.physics.world import World
 from manikin.scenes.stage import stage
 from manikin.spatial import quat_conjugate, quat_from_axis_angle, quat_from_rotvec, quat_multiply, rotate
@@ -63,7 +63,7 @@ def test_places_and_turns_are_mujocos() -> None:
         assert np.abs(np.abs((world.data.xquat[bodies] * poses.rotation[t]).sum(axis=1)) - 1).max() < 1e-12
 
 
-def test_gradient_is_that_of_the_price() -> None:
+def test_gradient_is_that_of_the_cost() -> None:
     """J^T e against finite differences, points and turns alike."""
     rng = np.random.default_rng(2)
     frames, count = 2, len(CHAIN.joints)
@@ -81,7 +81,7 @@ def test_gradient_is_that_of_the_price() -> None:
     nothing = Habit(np.zeros(6 + count), np.zeros(count), np.zeros(count))
     _, g = _normal(CHAIN, goals, root, angles)
     for column in range(6 + count):
-        prices = []
+        costs = []
         for sign in (1, -1):
             r, a = root.copy(), angles.copy()
             step = np.zeros(3)
@@ -92,9 +92,9 @@ def test_gradient_is_that_of_the_price() -> None:
                 r[0, 3:] = quat_multiply(r[0, 3:], quat_from_rotvec(step))
             else:
                 a[0, column - 6] += sign * 1e-6
-            prices.append(_price(CHAIN, goals, nothing, r, a, 60.0))
+            costs.append(_cost(CHAIN, goals, nothing, r, a, 60.0))
         # the log of a turn is not quite its error's derivative: exact to second order in the error
-        assert g[0, column] == pytest.approx((prices[1] - prices[0]) / 2e-6, abs=0.05), column
+        assert g[0, column] == pytest.approx((costs[1] - costs[0]) / 2e-6, abs=0.05), column
 
 
 def test_windows_join_smoothly() -> None:
