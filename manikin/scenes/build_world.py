@@ -139,12 +139,12 @@ def _join(scene: Scene, world: World) -> None:
                 start, quats = lay_out(holds, links, spec.size[-1] / links, data.xquat[world.body(name)].copy())
             except ValueError as error:
                 raise SceneError(f"{scene.where}: joined: {error}") from None
-            for k, turn in enumerate(relative(quats)):
+            for k, quat in enumerate(relative(quats)):
                 address = int(model.jnt_qposadr[world.joint(link_name(name, k))])
                 if k == 0:
                     data.qpos[address : address + 3] = start
                     address += 3
-                data.qpos[address : address + 4] = turn
+                data.qpos[address : address + 4] = quat
             world.forward()
             for hand in joints:
                 join(world, hand)
@@ -165,10 +165,10 @@ def place(world: World, actor: Actor) -> None:
         return
     base = int(model.jnt_qposadr[world.joint(character.prefix + "root")])
     root = actor.clip.root(character.height)[0]
-    turn = quat_from_axis_angle((0, 0, 1), np.deg2rad(spec.facing))
+    heading = quat_from_axis_angle((0, 0, 1), np.deg2rad(spec.facing))
     data.qpos[base : base + 2] = spec.at
     data.qpos[base + 2] = root[2]
-    data.qpos[base + 3 : base + 7] = quat_multiply(turn, root[3:])
+    data.qpos[base + 3 : base + 7] = quat_multiply(heading, root[3:])
     posture = posture_of(world, character)
     names = tuple(j.removeprefix(character.prefix) for j in character.joints)
     data.qpos[posture.qpos] = actor.clip.angles(names)[0]

@@ -236,7 +236,7 @@ class WhenSpec(Table):
     palm touches the prop. arriving: {prop, plane}, seconds: a flying prop reaches a plane within that time. thrown: a task
     whose goal is a throw has come to the release. landed: a prop touches the ground; further than within [m] from where the
     throw aimed, the job has failed. event: of the first character: lift_off: it touches nothing and rises; falling: it touches
-    nothing and sinks; touch_down: it touches something. place, tilt: where something is, and how it is tilted; several as a list.
+    nothing and sinks; touch_down: it touches something. place, tilt: the place or the tilt of something, or a list of them.
     still: the character's centre of mass is slower than this [m/s].
     """
 
