@@ -18,7 +18,7 @@ from manikin.characters.flesh import flesh_of
 from manikin.characters.soft import soft
 from manikin.characters.worm import worm_plan, worm_tube
 from manikin.controllers.direct import Direct
-from manikin.drags import CHARACTERS, Outcome, perform, random_drags, stand, summary
+from manikin.drags import CHARACTERS, Outcome, at_rest, perform, random_drags, summary
 from manikin.loop import Run
 from manikin.machine import cores
 from manikin.physics.world import Control, World
@@ -36,7 +36,7 @@ PART = 20
 
 def dragged(model: str) -> Run:
     """A character whose root bone is gently dragged back and forth without end."""
-    run = stand(model)
+    run = at_rest(model)
     world, task = run.world, run.tasks[0]
     start = task.measure.evaluate(world.dynamics()).value
     turns = np.arange(200)
@@ -157,4 +157,4 @@ def _perform_part(model: str, seed: int, first: int, end: int) -> tuple[str, dic
     return model, {k: perform(still, drag) for k, drag in islice(drags, first, None)}
 
 
-_standing = cache(stand)
+_standing = cache(at_rest)

@@ -20,13 +20,13 @@ from manikin.tasks.measures import Points
 Array = NDArray[np.float64]
 
 CHARACTERS = ("lamp", "worm", "fish", "starfish", "donut")
-# a drag is at most this long [m] and quick [m/s], and is watched for so long [s]
+# largest length [m] and speed [m/s] of a drag, and how long [s] it is watched
 FAR, FAST, SECONDS = 1.0, 5.0, 1.0
-# an impact is a contact force of more than this many times the weight; what follows within these seconds is blamed on it
+# an impact is a contact force of more than this many times the weight; what follows within these seconds is attributed to it
 HIT, AFTER = 2.5, 0.05
-# joints may be so far [rad] beyond the ends of their range: in smooth motion, and after an impact
+# how far [rad] joints may go beyond the ends of their range: in smooth motion, and after an impact
 SMOOTH, STRUCK = 1e-3, 0.05
-# Delta and beta [rad] of Eq. 9 as printed; the document names neither
+# Delta and beta [rad] of Eq. 9 as printed; the document gives neither
 PRINTED_DELTA, PRINTED_BETA = MARGIN, BETA
 
 _SCENE = """
@@ -70,7 +70,7 @@ class Outcome:
     long [s] after the last impact, and without a break, by more than SMOOTH. missed: how far the command was outside its bounds
     (our form of Eq. 9, and Eq. 10), in addition to the reported slack; slack: updates in which limits contradicted each other.
     command, torque: largest acceleration [rad/s^2], and torque relative to its limit. flesh: least volume. broke: why it was
-    stopped, "" if not. kept: how far [rad] joints were beyond the limit that control keeps, which is where their stops begin.
+    stopped, or "". kept: how far [rad] joints were beyond the limit that control keeps, which is where their stops begin.
     printed, braked: commands that Eq. 9 as printed forbids, of those to which it applies; excess: by how much [rad/s^2].
     """
 
@@ -90,9 +90,9 @@ class Outcome:
     excess: float = 0.0
 
 
-def stand(model: str, rate: int = 200) -> Run:
+def at_rest(model: str, rate: int = 200) -> Run:
     """A character at rest on the ground, ready to be dragged; rate: of control [Hz]."""
-    # soft bodies rest on flesh, which gives way: their bones are not tied to the ground
+    # soft bodies rest on flesh, which yields: their bones are not tied to the ground
     rigid = model == "lamp"
     timestep, tied = 0.001 if rigid else TIMESTEP, str(rigid).lower()
     text = _SCENE.format(model=model, bone=_BONE[model], timestep=timestep, tied=tied, rate=rate)
@@ -117,7 +117,7 @@ def random_drags(run: Run, count: int, seed: int) -> Iterator[Drag]:
 
 
 def begin(run: Run, drag: Drag) -> None:
-    """From now on its bone is dragged along."""
+    """Start to drag its bone."""
     world, task, offset = run.world, run.tasks[0], np.array(drag.offset)
     bone = world.body(drag.bone)
     start = world.data.xpos[bone].copy()
@@ -127,7 +127,7 @@ def begin(run: Run, drag: Drag) -> None:
 
 
 def against_printed(q: Array, v: Array, low: Array, high: Array, u: Array) -> tuple[int, int, float]:
-    """Eq. 9 as printed, for accelerations u: how many joints break it, to how many it applies, and by how much at most."""
+    """Eq. 9 as printed, for accelerations u: how many joints violate it, to how many it applies, and by how much at most."""
     broken, applies, excess = 0, 0, 0.0
     for gap, speed, pushed in ((high - q, v, u), (q - low, -v, -u)):
         near = (gap >= 0) & (gap <= PRINTED_DELTA) & (speed > 0)

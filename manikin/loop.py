@@ -21,7 +21,7 @@ class Controller(Protocol):
 
 
 class Script(Protocol):
-    """Changes tasks over time; grasps and releases. `done` ends the run early, `failed` says why it is no success."""
+    """Changes tasks over time; grasps and releases. `done` ends the run early, `failed` says why it did not succeed."""
 
     done: bool
     failed: str | None
@@ -58,7 +58,7 @@ class Unscripted:
         return []
 
     def lost(self, hand: str, world: World) -> None:
-        """A prop slipped out of a hand: nobody planned with it."""
+        """A prop slipped out of a hand: nothing here depends on it."""
 
 
 class Run:
@@ -139,7 +139,7 @@ class Run:
     def branch(self) -> "Run":
         """An independent copy, without recorder, that can run ahead: it shares nothing that changes.
 
-        What knows the run, its world or its recorder (a puller, say) knows the copy's in the copy.
+        References to the run, its world or its recorder (in a puller, say) become references to those of the copy.
         """
         other = copy.copy(self)
         other.world, other.recorder = self.world.branch(), None

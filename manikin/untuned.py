@@ -1,7 +1,7 @@
 """Scenes that nobody tuned: bring a crate from a low table to a higher place, as a newcomer would write it from docs/scenes.md.
 
-Each number is another crate, table, shelf, body and script, drawn from a fixed seed. What counts is not that each of them
-succeeds (some cannot be done without a step), but that none is violent: whatever is asked, nobody is flung.
+Each number gives a different crate, table, shelf, body and script, drawn from a fixed seed. They need not all succeed (some
+would take a step forward), but none may be violent: whatever the task, no character is flung about.
 """
 
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from manikin.scenes.scene import parse_scene
 from manikin.scenes.scripts import Steps, why_stuck
 
 SEED = 20061
-# faster than this nobody moves who carries a crate: joints [rad/s], the crate [m/s]
+# nobody who carries a crate moves faster than this: joints [rad/s], the crate [m/s]
 JOINT_SPEED, PROP_SPEED = 25.0, 3.0
-# the crate counts as brought within this [m] of its place
+# the crate counts as delivered within this [m] of its place
 PLACED = 0.10
-# the palms lie this far [m] from their site's middle on what they hold
+# distance [m] of a hand's site from the surface that it holds
 PALM = 0.005
-# seconds after which a step that leads nowhere ends the job
+# seconds after which a step that is not reached ends the job
 TIMEOUT = 4.0
 
 
@@ -91,13 +91,13 @@ def untuned_scene(number: int) -> dict[str, Any]:
         tasks["gaze"] = {"measure": "look", "priority": 3, "reach": 35.0, "goal": {"of": "crate", "at": [0.0, 0.0, 0.0]}}
     tasks["posture"] = {"measure": "posture", "law": "nearest", "frequency": 1.2, "smoothing": 0.05, "priority": 4}
     face = size[1] / 2
-    beside, on = [[[0.0, w, 0.0], [0.0, -w, 0.0]] for w in (round(face + 0.075, 3), round(face + PALM, 3))]
+    next_to, on = [[[0.0, w, 0.0], [0.0, -w, 0.0]] for w in (round(face + 0.075, 3), round(face + PALM, 3))]
     front = [round(0.36 * s, 3), 0.0, round(rest + between(0.03, 0.10), 3)]
     over = [*spot, front[2]]
     down = [*spot, round(rest - between(0.0, 0.01, 3), 3)]
     switch = {"on": ["level"]} if level else {}
     steps: list[dict[str, Any]] = [
-        {"name": "reach", "when": "start", "goals": {"hands": {"of": "crate", "at": beside}}},
+        {"name": "reach", "when": "start", "goals": {"hands": {"of": "crate", "at": next_to}}},
         {"name": "touch", "when": {"task": "hands", "within": 0.04}, "goals": {"hands": {"of": "crate", "at": on}}},
         {"name": "lift", "when": {"task": "hands", "within": 0.015}, "grasp": {"hand_l": "crate", "hand_r": "crate"}, **switch},
     ]
@@ -112,7 +112,7 @@ def untuned_scene(number: int) -> dict[str, Any]:
     steps += [
         {"name": "down", "when": {"task": "hands", "within": 0.03}, "goals": {"hands": {"carry": "crate", "at": down}}},
         {"name": "let_go", "when": {"task": "hands", "within": 0.015, "after": 0.5}, "release": ["hand_l", "hand_r"],
-         "goals": {"hands": {"of": "crate", "at": beside}}, **({"off": ["level"]} if level else {})},
+         "goals": {"hands": {"of": "crate", "at": next_to}}, **({"off": ["level"]} if level else {})},
         {"name": "end", "when": {"task": "hands", "within": 0.05}, "end": True},
     ]  # fmt: skip
     for step in steps[:-1]:

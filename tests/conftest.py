@@ -1,6 +1,7 @@
 """What the tests share: a take of the lift, a small standing scene, the command line in this process, motion capture."""
 
 import copy
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,10 @@ from manikin.scenes.scene import Scene, parse_scene
 # the same examples in every run, no deadline on slow machines, no database on disk
 hypothesis.settings.register_profile("manikin", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("manikin")
+
+# a shell that runs the tests in the background ignores Ctrl-C, and every process started from here would inherit that
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -4,11 +4,11 @@ import numpy as np
 
 from manikin import bench_direct
 from manikin.bench_direct import drag_campaign
-from manikin.drags import CHARACTERS, perform, random_drags, stand
+from manikin.drags import CHARACTERS, at_rest, perform, random_drags
 
 
 def test_parts_of_a_campaign_are_the_drags_of_the_whole():
-    still = stand("lamp")
+    still = at_rest("lamp")
     *_, last = random_drags(still, 3, 7)
     model, some = bench_direct._perform_part("lamp", 7, 2, 3)
     assert model == "lamp"

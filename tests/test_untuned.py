@@ -1,4 +1,4 @@
-"""Scenes that nobody tuned: whatever is asked, nobody is flung. The whole campaign: python tools/untuned_scenes.py."""
+"""Scenes that nobody tuned: whatever the task, nobody is flung about. The whole campaign: python tools/untuned_scenes.py."""
 
 import pytest
 

@@ -40,8 +40,8 @@ _TABLE: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
 }
 _STATURE = (1735.0, 1741.0)
 # de Leva has neither shoulder girdle nor toes: they get these fractions of the upper trunk (each side) and of the foot
-_GIRDLE_SHARE = 0.06
-_TOES_SHARE = 0.20
+_GIRDLE_FRACTION = 0.06
+_TOES_FRACTION = 0.20
 
 
 def _row(segment: str, sex: Sex) -> Array:
@@ -59,10 +59,10 @@ def inertials(segments: tuple[Segment, ...], height: float, mass: float, sex: Se
     body = mass / total
     out: dict[str, Inertial] = {}
 
-    def put(name: str, row: Array, share: float, length: float, centre: Array, upright: bool = True) -> None:
+    def put(name: str, row: Array, fraction: float, length: float, centre: Array, upright: bool = True) -> None:
         # principal axes in the standing pose: x sagittal, y transverse, z longitudinal; a foot lies along x
         radii = row[2:5] if upright else row[[4, 3, 2]]
-        m = body * row[0] * share
+        m = body * row[0] * fraction
         out[name] = Inertial(m, centre - at[name], m * (radii * length) ** 2)
 
     # the trunk is cut at navel and breastbone: hip centre up to the suprasternal notch
@@ -71,8 +71,8 @@ def inertials(segments: tuple[Segment, ...], height: float, mass: float, sex: Se
     for name, segment in (("thorax", "upper_trunk"), ("lumbar", "middle_trunk"), ("pelvis", "lower_trunk")):
         row = cuts[segment]
         length = row[5] * height
-        share = 1 - 2 * _GIRDLE_SHARE if name == "thorax" else 1.0
-        put(name, row, share, length, np.array([at[name][0] if name != "pelvis" else 0.0, 0.0, top - row[1] * length]))
+        fraction = 1 - 2 * _GIRDLE_FRACTION if name == "thorax" else 1.0
+        put(name, row, fraction, length, np.array([at[name][0] if name != "pelvis" else 0.0, 0.0, top - row[1] * length]))
         top -= length
     row = _row("head", sex)
     put(
@@ -97,11 +97,11 @@ def inertials(segments: tuple[Segment, ...], height: float, mass: float, sex: Se
         length = row[5] * height
         heel = ankle[0] - 0.034 * height
         centre = np.array([heel + row[1] * length, ankle[1], 0.021 * height])
-        put(f"foot_{side}", row, 1 - _TOES_SHARE, length * 0.75, centre - np.array([0.03 * length, 0, 0]), upright=False)
-        put(f"toes_{side}", row, _TOES_SHARE, length * 0.3, ball + np.array([0.015 * height, 0.0, 0.0]), upright=False)
+        put(f"foot_{side}", row, 1 - _TOES_FRACTION, length * 0.75, centre - np.array([0.03 * length, 0, 0]), upright=False)
+        put(f"toes_{side}", row, _TOES_FRACTION, length * 0.3, ball + np.array([0.015 * height, 0.0, 0.0]), upright=False)
         row = cuts["upper_trunk"]
         girdle, shoulder = at[f"clavicle_{side}"], at[f"upper_arm_{side}"]
-        m = body * row[0] * _GIRDLE_SHARE
+        m = body * row[0] * _GIRDLE_FRACTION
         moment = m * (0.35 * float(np.linalg.norm(shoulder - girdle))) ** 2
         out[f"clavicle_{side}"] = Inertial(m, 0.6 * (shoulder - girdle), np.full(3, moment))
     return out

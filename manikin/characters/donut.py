@@ -15,7 +15,7 @@ from manikin.characters.tets import Tets
 
 RING, TUBE = 0.17, 0.062
 BONES = 8
-BEND = 22.0  # [deg] in either direction, which the flesh withstands when it is thrown about
+BEND = 22.0  # [deg] in either direction, which the flesh withstands when the donut is thrown about
 
 
 @lru_cache(maxsize=1)
@@ -44,9 +44,9 @@ def _sprinkles(height: float) -> tuple[tuple[str, str, Mesh], ...]:
     for bone in range(BONES):
         for k, colour in enumerate(("white", "sea", "brass")):
             number = 3 * bone + k
-            turn = -np.pi / 2 + 2 * np.pi * (bone - 0.35 + 0.35 * k) / BONES
+            angle = -np.pi / 2 + 2 * np.pi * (bone - 0.35 + 0.35 * k) / BONES
             flank = np.pi / 2 + 1.3 * (golden * number % 1.0 - 0.5)
-            away = np.array([np.cos(turn), 0.0, np.sin(turn)])
+            away = np.array([np.cos(angle), 0.0, np.sin(angle)])
             normal = np.cos(flank) * away + np.sin(flank) * np.array([0.0, 1.0, 0.0])
             place = RING * away + [0.0, 0.0, height] + 1.01 * TUBE * normal
             first = np.cross(normal, away + 0.3)
@@ -58,22 +58,22 @@ def _sprinkles(height: float) -> tuple[tuple[str, str, Mesh], ...]:
 
 
 def _coarse(height: float) -> Tets:
-    turn = -np.pi / 2 + 2 * np.pi * np.arange(2 * 2 * BONES + 1) / (2 * 2 * BONES)
-    out = np.stack([np.cos(turn), 0 * turn, np.sin(turn)], axis=1)
-    return tube(RING * out + [0.0, 0.0, height], TUBE * out, np.tile([0.0, TUBE, 0.0], (len(turn), 1)), closed=True)
+    angle = -np.pi / 2 + 2 * np.pi * np.arange(2 * 2 * BONES + 1) / (2 * 2 * BONES)
+    out = np.stack([np.cos(angle), 0 * angle, np.sin(angle)], axis=1)
+    return tube(RING * out + [0.0, 0.0, height], TUBE * out, np.tile([0.0, TUBE, 0.0], (len(angle), 1)), closed=True)
 
 
 def _surface(height: float) -> tuple[Mesh, np.ndarray]:
     """A torus, and which of its faces are iced: a wavy line runs around on both flanks."""
     around, across = 72, 26
-    turn = 2 * np.pi * np.arange(around) / around
+    angle = 2 * np.pi * np.arange(around) / around
     # the columns follow the wave of the icing, so that its edge is smooth
-    wave = 0.16 * np.sin(9 * turn) + 0.07 * np.sin(4 * turn + 1.0)
+    wave = 0.16 * np.sin(9 * angle) + 0.07 * np.sin(4 * angle + 1.0)
     section = 2 * np.pi * np.arange(across) / across
     bent = section[None] + wave[:, None] * np.cos(section)[None]
     radius = RING + TUBE * np.cos(bent)
     points = np.stack(
-        [radius * np.cos(turn)[:, None], TUBE * np.sin(bent), height + radius * np.sin(turn)[:, None]], axis=2
+        [radius * np.cos(angle)[:, None], TUBE * np.sin(bent), height + radius * np.sin(angle)[:, None]], axis=2
     ).reshape(-1, 3)
     here = (np.arange(around)[:, None] * across + np.arange(across)).ravel()
     right = (np.arange(around)[:, None] * across + (np.arange(across) + 1) % across).ravel()

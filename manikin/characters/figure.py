@@ -1,6 +1,6 @@
 """The surface of the human: an artist's lay figure of rigid wooden shells, from stature, mass and sex.
 
-The shells are for the eye only; they carry no mass and touch nothing. The forms are in `figure_parts`, the mesher is in
+The shells are visual only; they have no mass and do not collide. The forms are in `figure_parts`, the mesher is in
 `sdf`. A build takes a second or two and is kept in the user's cache folder.
 """
 

@@ -25,10 +25,10 @@ _OUTLINE = np.array(
         [0.240, 0.022, 0.013], [0.248, 0.000, 0.000],
     ]
 )  # fmt: skip
-# [deg] every joint bends by as much in either direction, which the flesh can follow in all of them at once
+# [deg] range of every joint in either direction; flesh can follow when all of them bend at once
 BEND = 38
 # [rad] where a joint's stop begins before the end of its range, and by how much the range was widened for it: a tail that
-# loses the ground is flung at the stop with 9 rad/s
+# loses contact is thrown against the stop at 9 rad/s
 STOP, WIDER = 0.02, 0.01
 CELLS = 13
 

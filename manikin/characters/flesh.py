@@ -18,16 +18,16 @@ from manikin.characters.catalog import TIMESTEP
 from manikin.characters.lattice import fitted, surround
 from manikin.characters.sdf import Mesh
 from manikin.characters.tets import Embedding, Tets, embed, moments, volumes
-from manikin.characters.vibration import haste, quickest, stiffness
+from manikin.characters.vibration import highest_frequency, stability_ratio, stiffness
 from manikin.errors import InputError
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# how near the time step may be to the stability bound of flesh at rest: stretched flesh is stiffer
-HASTE = 0.5
+# largest stability_ratio of flesh at rest: stretched flesh is stiffer
+STABILITY_LIMIT = 0.5
 OPTIONS = {"integrator": "Euler", "solver": "Newton", "iterations": "20", "tolerance": "1e-6"}
-# in this time [s] servos correct an error of speed
+# time [s] in which servos correct a speed error
 SERVO = 0.0025
 
 
@@ -69,13 +69,13 @@ class Plan:
     bone_share: float = 0.2
     even: float = 0.25  # how far a node's mass follows its stiffness (1) rather than the volume around it (0)
     margin: float = -0.002  # [m] how far the coarse mesh may sink in, since it protrudes around the fine surface
-    # inertia of each joint's motor, and its servo's gain times the time step, by the inertia that it moves with its flesh
+    # inertia of each joint's motor, and its servo's gain times SERVO, relative to the inertia that it moves with its flesh
     # (a light bone in slack flesh responds far faster than that: a servo at its force limit then throws it back and forth)
     motor: float = 0.02
     servo: float = 1.0
     core: float = 0.0  # [m] how thick the bones are where they touch others: flesh is not squeezed flat between them
-    # [rad] A joint's stop acts, as a ligament does, from `stop` before the end of its range, and control keeps off it. The
-    # range ends `wider` beyond what the hinges name: joints that are flung at the stop need that much to stop.
+    # [rad] A joint's stop acts, as a ligament does, from `stop` before the end of its range, and control keeps clear of it. The
+    # range ends `wider` beyond what the hinges name: joints thrown against the stop need that much to come to rest.
     stop: float = 0.0
     wider: float = 0.0
     loop: tuple[str, str] | None = None
@@ -108,7 +108,7 @@ class Flesh:
         return out
 
     def volume_ratio(self, nodes: Array) -> float:
-        """Smallest volume of a tetrahedron by its volume at rest; not above 0 when one is inverted."""
+        """Smallest volume of a tetrahedron relative to its volume at rest; not above 0 when one is inverted."""
         return float((volumes(nodes, self.tets.elements) / self.tets.volumes).min())
 
 
@@ -128,8 +128,8 @@ def flesh_of(plan: Plan) -> Flesh:
     points = np.concatenate([np.linspace(b.start, b.end, 3) for b in plan.bones])
     length = np.array([np.linalg.norm(np.subtract(b.end, b.start)) for b in plan.bones])
     mass, bone_mass = _masses(plan, tets, points, length)
-    vibration = quickest(tets, mass, bone < 0, plan.young, plan.poisson)
-    if haste(TIMESTEP, vibration, plan.damping) > HASTE:
+    vibration = highest_frequency(tets, mass, bone < 0, plan.young, plan.poisson)
+    if stability_ratio(TIMESTEP, vibration, plan.damping) > STABILITY_LIMIT:
         raise InputError(
             f"{plan.model}: its flesh vibrates at {vibration:.0f} rad/s, too fast for steps of {1000 * TIMESTEP:g} ms: "
             "use a smaller young or damping, or larger tetrahedra"
@@ -150,12 +150,12 @@ def _to_segment(points: Array, start: ArrayLike, end: ArrayLike) -> Array:
 
 
 def _attached(plan: Plan, tets: Tets, nearest: Ints) -> Ints:
-    """Fix to each bone the nodes nearest to where it holds, by rings, until they span space: else it could twist inside."""
+    """Fix to each bone the nodes nearest to where it holds, ring by ring, until they span space: else it could twist inside."""
     bone = np.full(len(tets.nodes), -1, np.int64)
     for k, b in enumerate(plan.bones):
         mine = np.flatnonzero(nearest == k)
-        start, way = np.array(b.start), np.subtract(b.end, b.start)
-        around = [start + (b.hold + shift) * way for shift in (-0.25, 0.25)]
+        start, axis = np.array(b.start), np.subtract(b.end, b.start)
+        around = [start + (b.hold + shift) * axis for shift in (-0.25, 0.25)]
         far = _to_segment(tets.nodes[mine], *around).round(3)
         for reach in np.unique(far):
             held = mine[far <= reach]
@@ -166,7 +166,7 @@ def _attached(plan: Plan, tets: Tets, nearest: Ints) -> Ints:
                 break
         else:
             raise InputError(f"bone '{b.name}' has too few nodes around it to hold it: use a finer lattice")
-        along = (tets.nodes[mine] - start) @ way / float(way @ way)
+        along = (tets.nodes[mine] - start) @ axis / float(axis @ axis)
         bone[mine[along > b.hard]] = k
     return bone
 
@@ -175,16 +175,16 @@ def _masses(plan: Plan, tets: Tets, points: Array, length: Array) -> tuple[Array
     """Masses of nodes and bone points that give the surface's own mass, centre and inertia exactly.
 
     Start from a quarter of each tetrahedron per corner and an even part along the bones, then change as little as needed
-    (relative to each mass) to meet the ten moments; what would fall below a tenth of its part is held there. `Plan.even`
-    begins with more mass where flesh is stiff, so that no light node vibrates quickly.
+    (relative to each mass) to meet the ten moments; masses that would fall below a tenth of their
+    first value stay there. `Plan.even` begins with more mass where flesh is stiff, so that no light node vibrates quickly.
     """
     volume, first, second = moments(plan.surface)
     total = plan.density * volume
     lumped = np.bincount(tets.elements.ravel(), np.repeat(tets.volumes / 4.0, 4), len(tets.nodes))
     stiff = np.diag(stiffness(tets, 1.0, 0.0)).reshape(-1, 3).sum(axis=1)
-    shares = (1 - plan.even) * lumped / lumped.sum() + plan.even * stiff / stiff.sum()
+    fractions = (1 - plan.even) * lumped / lumped.sum() + plan.even * stiff / stiff.sum()
     along = np.outer(length / length.sum(), [0.25, 0.5, 0.25]).ravel()
-    start = total * np.concatenate([(1 - plan.bone_share) * shares, plan.bone_share * along])
+    start = total * np.concatenate([(1 - plan.bone_share) * fractions, plan.bone_share * along])
     x, y, z = np.concatenate([tets.nodes, points]).T
     rows = np.stack([np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z, y * z])
     s = second

@@ -53,7 +53,7 @@ _SOLE_RADIUS = 0.006
 # the palm as a box in statures, hand frame, left side (its palm faces -y): middle and half sizes
 _PALM = ((0.003, -0.0014, -0.056), (0.031, 0.0117, 0.044))
 
-# A figure's origin on the ground (`at` in scenes) lies so far [m, stature 1.75 m] ahead of the ankles, and as far behind the
+# A figure's origin on the ground (`at` in scenes) lies this far [m, stature 1.75 m] ahead of the ankles, and as far behind the
 # sites under the feet.
 ORIGIN = 0.0175
 # sites, metres for a stature of 1.75 m, body frame, left side. The hand's is the middle of the palm.

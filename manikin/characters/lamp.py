@@ -58,7 +58,7 @@ INERTIA = {
     "lower_yaw": 0.0035, "lower_roll": 0.02, "lower_pitch": 0.02, "upper_pitch": 0.015, "head_yaw": 0.0018, "head_pitch": 0.0018
 }  # fmt: skip
 SERVO = 0.1
-# a joint's stop acts so far [rad] before the end of its range: control keeps off it, and what is unexpected ends there
+# a joint's stop acts this far [rad] before the end of its range: control keeps clear of it; it ends unexpected motion
 STOP = {"margin": 0.02, "solreflimit": "0.003 1", "solimplimit": "0.95 0.99 0.001"}
 
 # the pose it waits in [deg]: bent, looking ahead and a little down
@@ -126,11 +126,11 @@ def _rim() -> list[tuple[float, float]]:
 
 
 def _add_contact(body: ET.Element, part: _Part, prefix: str) -> None:
-    """Contact geoms and mass. Their friction is zero: MuJoCo takes the larger of two, so that of the ground decides."""
+    """Contact geoms and mass. Their friction is zero: MuJoCo takes the larger of the two, so the ground decides."""
     touch = {
         "contype": CHARACTERS, "conaffinity": GROUND | PROPS, "friction": [0.0, 0.005, 0.0001], "mass": 0, "group": 3,
         "solref": "0.006 1", "solimp": "0.95 0.99 0.001 0.5 2", "solmix": 100,
-        # what is this near is listed as a contact, and pushes only when it does touch
+        # contacts are listed from this distance on, but push only on touch
         "gap": NEAR,
     }  # fmt: skip
     if part.capsule is None:

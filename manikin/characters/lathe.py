@@ -17,8 +17,8 @@ def lathe(strokes: Sequence[Stroke], around: int = 40, axis: str = "z") -> Mesh:
 
     An outline that climbs along the axis has its outside away from the axis; one that goes back has it towards the axis.
     """
-    turn = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
-    ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    angle = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     vertices, normals, faces, start = [], [], [], 0
     for stroke in strokes:
         line = np.asarray(stroke, float)
@@ -30,12 +30,12 @@ def lathe(strokes: Sequence[Stroke], around: int = 40, axis: str = "z") -> Mesh:
             normals.append(np.column_stack([sideways * ring, np.full(around, up)]))
         for k in range(len(line) - 1):
             here = start + k * around + np.arange(around)
-            beside = start + k * around + (np.arange(around) + 1) % around
+            next_to = start + k * around + (np.arange(around) + 1) % around
             # a ring of radius zero would give triangles without area
             if line[k, 0] > 1e-9:
-                faces.append(np.stack([here, beside, beside + around], axis=1))
+                faces.append(np.stack([here, next_to, next_to + around], axis=1))
             if line[k + 1, 0] > 1e-9:
-                faces.append(np.stack([here, beside + around, here + around], axis=1))
+                faces.append(np.stack([here, next_to + around, here + around], axis=1))
         start += len(line) * around
     order = [2, 0, 1] if axis == "x" else [0, 1, 2]
     return Mesh(np.concatenate(vertices)[:, order], np.concatenate(faces).astype(np.int32), np.concatenate(normals)[:, order])
@@ -59,13 +59,13 @@ def tube(path: ArrayLike, radius: float, around: int = 8) -> Mesh:
         side = side - direction * (side @ direction)
         side /= np.linalg.norm(side)
         sides[k] = side
-    turn = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
-    normals = np.cos(turn)[None, :, None] * sides[:, None] + np.sin(turn)[None, :, None] * np.cross(along, sides)[:, None]
+    angle = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
+    normals = np.cos(angle)[None, :, None] * sides[:, None] + np.sin(angle)[None, :, None] * np.cross(along, sides)[:, None]
     vertices = line[:, None] + radius * normals
     here = (np.arange(len(line) - 1)[:, None] * around + np.arange(around)).ravel()
-    beside = (np.arange(len(line) - 1)[:, None] * around + (np.arange(around) + 1) % around).ravel()
+    next_to = (np.arange(len(line) - 1)[:, None] * around + (np.arange(around) + 1) % around).ravel()
     faces = np.concatenate(
-        [np.stack([here, beside, beside + around], axis=1), np.stack([here, beside + around, here + around], axis=1)]
+        [np.stack([here, next_to, next_to + around], axis=1), np.stack([here, next_to + around, here + around], axis=1)]
     )
     return Mesh(vertices.reshape(-1, 3), faces.astype(np.int32), normals.reshape(-1, 3))
 
@@ -118,9 +118,9 @@ def loft(line: ArrayLike, across: ArrayLike, up: ArrayLike, around: int = 28) ->
     Sections without size close the ends; they become one point each.
     """
     middle, wide, tall = np.asarray(line, float), np.asarray(across, float), np.asarray(up, float)
-    turn = 2.0 * np.pi * np.arange(around) / around
+    angle = 2.0 * np.pi * np.arange(around) / around
     rings = middle[1:-1, None] + np.stack(
-        [np.zeros((len(middle) - 2, around)), np.outer(wide[1:-1], np.cos(turn)), np.outer(tall[1:-1], np.sin(turn))], axis=2
+        [np.zeros((len(middle) - 2, around)), np.outer(wide[1:-1], np.cos(angle)), np.outer(tall[1:-1], np.sin(angle))], axis=2
     )
     return ringed(rings, middle[0], middle[-1])
 
@@ -130,13 +130,13 @@ def ringed(rings: Array, first: Array, last: Array) -> Mesh:
     count, around = rings.shape[:2]
     vertices = np.concatenate([rings.reshape(-1, 3), [first, last]])
     here = (np.arange(count - 1)[:, None] * around + np.arange(around)).ravel()
-    beside = (np.arange(count - 1)[:, None] * around + (np.arange(around) + 1) % around).ravel()
+    next_to = (np.arange(count - 1)[:, None] * around + (np.arange(around) + 1) % around).ravel()
     ring, after = np.arange(around), (np.arange(around) + 1) % around
     end, pole = (count - 1) * around, count * around
     faces = np.concatenate(
         [
-            np.stack([here, beside, beside + around], axis=1),
-            np.stack([here, beside + around, here + around], axis=1),
+            np.stack([here, next_to, next_to + around], axis=1),
+            np.stack([here, next_to + around, here + around], axis=1),
             np.stack([after, ring, np.full(around, pole)], axis=1),
             np.stack([end + ring, end + after, np.full(around, pole + 1)], axis=1),
         ]

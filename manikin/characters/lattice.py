@@ -1,7 +1,7 @@
 """A coarse tetrahedral mesh around any closed surface, from a lattice or from a mesh made by hand.
 
 The lattice is body-centred cubic: its tetrahedra are all alike. Where an edge crosses the surface, its nearer end is moved
-there (the warp of Labelle & Shewchuk 2007, taken to the end, so that nothing need be cut).
+there (the warp of Labelle & Shewchuk 2007, carried through, so that nothing has to be cut).
 """
 
 import numpy as np
@@ -156,7 +156,7 @@ def _crossing(inside: Array, outside: Array, depth: _Depth) -> Array:
 
 
 def _evened(nodes: Array, elements: Ints, depth: _Depth, rounds: int = 12) -> Array:
-    """Each node half-length to the mean of its neighbours, those on the surface along it, where no tetrahedron gets worse."""
+    """Move nodes halfway to the mean of their neighbours, along the surface if on it, where no tetrahedron gets worse."""
     tets = Tets(nodes, elements)
     rim = np.unique(tets.boundary())
     pairs = elements[:, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]].reshape(-1, 2)

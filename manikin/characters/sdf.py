@@ -93,19 +93,19 @@ def cone(start: ArrayLike, end: ArrayLike, start_radius: float, end_radius: floa
     return Shape(distance, np.minimum(a, end) - reach, np.maximum(a, end) + reach)
 
 
-def ellipsoid(centre: ArrayLike, radii: ArrayLike, turn: Array | None = None) -> Shape:
-    """An ellipsoid; the columns of `turn` (3, 3) are its axes, those of the world if not given."""
+def ellipsoid(centre: ArrayLike, radii: ArrayLike, axes: Array | None = None) -> Shape:
+    """An ellipsoid; the columns of `axes` (3, 3) are its axes, those of the world if not given."""
     c, r = np.asarray(centre, float), np.asarray(radii, float)
 
     def distance(p: Array) -> Array:
-        q = p - c if turn is None else (p - c) @ turn
+        q = p - c if axes is None else (p - c) @ axes
         level = np.sqrt(((q / r) ** 2).sum(axis=1))
         slope = np.sqrt(((q / r**2) ** 2).sum(axis=1)) + 1e-9
         # the quotient is 0/0 in the centre
         bounded: Array = np.where(level < 1e-6, -r.min(), level * (level - 1.0) / slope)
         return bounded
 
-    reach = r if turn is None else np.full(3, r.max())
+    reach = r if axes is None else np.full(3, r.max())
     return Shape(distance, c - reach, c + reach)
 
 
@@ -205,7 +205,7 @@ def _projected(field: Field, points: Array, step: float, rounds: int) -> Array:
 
 
 def _relaxed(field: Field, points: Array, faces: NDArray[np.int32], step: float, rounds: int) -> Array:
-    """Triangles made even: each point moves half-way to the mean of its neighbours, then back onto the surface."""
+    """Even out the triangles: each point moves halfway to the mean of its neighbours, then back onto the surface."""
     # every edge runs once in each direction, so each neighbour counts once
     start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
     count = np.bincount(start, minlength=len(points))[:, None]

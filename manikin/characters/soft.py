@@ -12,7 +12,7 @@ from manikin.spatial import quat_from_axis_angle, rotate
 
 Array = NDArray[np.float64]
 
-# skin of the coarse mesh [m]
+# contact radius of the coarse mesh [m]
 RADIUS = 0.001
 # Contact: stiffness and damping, by mass, that stop a fall from 0.3 m within the 5 mm that the fine surface may sink in.
 _TOUCH = {"solref": "-40000 -500", "solimp": "0.99 0.999 0.001 0.5 2"}
@@ -28,17 +28,17 @@ def soft(
     flesh = flesh_of(plan)
     bodies, joints = _bones(plan, flesh, prefix, plan.details)
     root = bodies[plan.bones[0].name]
-    turn = quat_from_axis_angle((0.0, 0.0, 1.0), facing)
+    rotation = quat_from_axis_angle((0.0, 0.0, 1.0), facing)
     # DOF order is that of the tree, whatever the order of the plan
     joints = {str(j.get("name")): joints[str(j.get("name"))] for j in root.iter("joint") if j.get("name") in joints}
-    root.attrib |= element("body", pos=rotate(turn, np.array(plan.bones[0].start)) + at, quat=turn).attrib
+    root.attrib |= element("body", pos=rotate(rotation, np.array(plan.bones[0].start)) + at, quat=rotation).attrib
     inertia = _moved_inertia(plan, flesh)
     actuators = []
     for name, (bone, axis, torque) in joints.items():
         limit = torque * strength
         kv = plan.servo * _about(inertia, plan, bone, axis) / SERVO
         actuators.append(element("velocity", name=name, joint=name, kv=kv, forcerange=[-limit, limit]))
-    nodes, flex, skins = _flesh(plan, flesh, prefix, turn, np.array(at, float))
+    nodes, flex, skins = _flesh(plan, flesh, prefix, rotation, np.array(at, float))
     assets = [
         mesh_asset(f"{prefix}{plan.model}_{k}", mesh.vertices - _of(plan, bone).start, mesh.normals, mesh.faces)
         for k, (bone, _, mesh) in enumerate(plan.details)
@@ -83,7 +83,7 @@ def soft(
 
 
 def _cut_joint(plan: Plan, prefix: str, joints: list[str]) -> ET.Element:
-    """The joint at which a planar loop is cut: it bends as much as all others together, oppositely, in their range."""
+    """The joint at which a planar loop is cut: its angle is minus the sum of all others, within the range of one."""
     hinge = next(h for b in plan.bones for h in b.hinges)
     out = element(
         "fixed", name=f"{prefix}{plan.bones[0].name}_{hinge.motion}", limited=True, range=np.deg2rad([hinge.low, hinge.high])
@@ -146,14 +146,14 @@ def _bones(
 
 
 def _add_root(body: ET.Element, plan: Plan, prefix: str) -> None:
-    """The passive root: nothing ever drives it."""
+    """The passive root: it is never driven."""
     if plan.root == "free":
         child(body, "freejoint", name=prefix + "root")
         return
-    x, z, turn = _root_joints(plan, prefix)
+    x, z, rotation = _root_joints(plan, prefix)
     child(body, "joint", name=x, type="slide", axis=[1, 0, 0])
     child(body, "joint", name=z, type="slide", axis=[0, 0, 1])
-    child(body, "joint", name=turn, type="hinge", axis=[0, 1, 0])
+    child(body, "joint", name=rotation, type="hinge", axis=[0, 1, 0])
 
 
 def _add_inertial(body: ET.Element, points: Array, mass: Array) -> None:
@@ -200,11 +200,11 @@ def _on_both_sides(inertia: tuple[Array, Array, NDArray[np.int64]], plan: Plan, 
 
 
 def _flesh(
-    plan: Plan, flesh: Flesh, prefix: str, turn: Array, at: Array
+    plan: Plan, flesh: Flesh, prefix: str, rotation: Array, at: Array
 ) -> tuple[list[ET.Element], ET.Element, list[ET.Element]]:
     """Free nodes as bodies, the flex over all nodes, and one skin per material."""
     tets = flesh.tets
-    placed = rotate(turn, tets.nodes) + at
+    placed = rotate(rotation, tets.nodes) + at
     nodes, owners, local = [], [], np.zeros_like(tets.nodes)
     for k, bone in enumerate(flesh.bone.tolist()):
         if bone >= 0:
@@ -223,25 +223,27 @@ def _flesh(
         element=tets.elements.ravel(),
     )  # fmt: skip
     child(flex, "elasticity", young=plan.young, poisson=plan.poisson, damping=plan.damping)
-    # its friction is zero: MuJoCo takes the larger of two, so that of the ground decides
+    # its friction is zero: MuJoCo takes the larger of the two, so the ground decides
     child(
         flex, "contact", selfcollide="none", condim=3, friction=[0.0, 0.005, 0.0001],
         contype=CHARACTERS, conaffinity=GROUND | PROPS, margin=plan.margin, gap=NEAR, **_TOUCH,
     )  # fmt: skip
-    return nodes, flex, _skins(plan, flesh, prefix, owners, placed, turn, at)
+    return nodes, flex, _skins(plan, flesh, prefix, owners, placed, rotation, at)
 
 
-def _skins(plan: Plan, flesh: Flesh, prefix: str, owners: list[str], placed: Array, turn: Array, at: Array) -> list[ET.Element]:
+def _skins(
+    plan: Plan, flesh: Flesh, prefix: str, owners: list[str], placed: Array, rotation: Array, at: Array
+) -> list[ET.Element]:
     """The fine surface by material, each vertex with the weights of its four nodes.
 
-    A skin expects bones that rotate, and nodes do not: MuJoCo's own viewer draws it roughly, `export.soft` exactly.
+    A skin expects bones that rotate, and nodes do not: MuJoCo's own viewer draws it approximately, `export.soft` exactly.
     """
     paint = np.zeros(len(plan.surface.faces), np.int64) if plan.paint is None else plan.paint
-    starts = {prefix + b.name: rotate(turn, np.array(b.start)) + at for b in plan.bones}
+    starts = {prefix + b.name: rotate(rotation, np.array(b.start)) + at for b in plan.bones}
     out = []
     for number, material in enumerate(plan.materials):
         used, faces = np.unique(plan.surface.faces[paint == number], return_inverse=True)
-        vertices = rotate(turn, plan.surface.vertices[used]) + at
+        vertices = rotate(rotation, plan.surface.vertices[used]) + at
         skin = element(
             "skin", name=f"{prefix}flesh_{number}", material=material, group=1, vertex=digits(vertices), face=faces.ravel()
         )
@@ -250,12 +252,12 @@ def _skins(plan: Plan, flesh: Flesh, prefix: str, owners: list[str], placed: Arr
             mine = [k for k, name in enumerate(owners) if name == owner]
             rows, columns = np.nonzero(np.isin(nodes, mine))
             if len(rows):
-                share = np.bincount(rows, weights[rows, columns], len(used))
-                ids = np.flatnonzero(share > 0)
+                weight = np.bincount(rows, weights[rows, columns], len(used))
+                ids = np.flatnonzero(weight > 0)
                 fixed = owner in starts
                 child(
                     skin, "bone", body=owner, bindpos=starts[owner] if fixed else placed[mine[0]],
-                    bindquat=turn if fixed else [1, 0, 0, 0], vertid=ids, vertweight=digits(np.asarray(share[ids], float)),
+                    bindquat=rotation if fixed else [1, 0, 0, 0], vertid=ids, vertweight=digits(np.asarray(weight[ids], float)),
                 )  # fmt: skip
         out.append(skin)
     return out

@@ -19,7 +19,7 @@ REACH, NOTCH = 0.30, 0.118  # [m] from the middle to a tip, and to the notch bet
 TIP = 0.040  # [m] how round the tips are
 TOP, BELLY = 0.046, 0.038  # [m] above and below the rim
 # [rad] where a joint's stop begins before the end of its range, and by how much the range was widened for it: a tip that
-# loses the ground is flung at the stop with 20 rad/s
+# loses contact is thrown against the stop at 20 rad/s
 STOP, WIDER = 0.04, 0.02
 
 
@@ -74,7 +74,7 @@ def _coarse() -> Tets:
             wide, tall = 0.062 - 0.007 * j, 0.036 - 0.004 * j
             core = sweep.node(along * out + BELLY * up)
             after = sweep.ring(beyond * out + BELLY * up, 0.95 * wide * side, tall * up)
-            sides = sweep.ring(along * out + BELLY * up, wide * side, tall * up, turn=0.5)
+            sides = sweep.ring(along * out + BELLY * up, wide * side, tall * up, phase=0.5)
             sweep.between(last, core, before)
             sweep.cell(core, sides, before, after)
             for f in (1, 3):
@@ -91,15 +91,15 @@ def _coarse() -> Tets:
 _AROUND, _RINGS = 150, 13
 
 
-def _outline(turn: np.ndarray) -> np.ndarray:
+def _outline(angle: np.ndarray) -> np.ndarray:
     """How far the rim is from the middle in each direction: round arms that melt into a round body."""
     shape = sdf.ball([0.0, 0.0, 0.0], 0.085)
     for a in 2 * np.pi * np.arange(ARMS) / ARMS:
         out = np.array([np.cos(a), np.sin(a), 0.0])
         shape = shape.join(sdf.cone(0.05 * out, (REACH - TIP) * out, 0.062, TIP), 0.05)
     # all arms and both their sides alike: measure from the nearest arm
-    off = np.abs((turn + np.pi / ARMS) % (2 * np.pi / ARMS) - np.pi / ARMS)
-    low, high = np.zeros(len(turn)), np.full(len(turn), 1.2 * REACH)
+    off = np.abs((angle + np.pi / ARMS) % (2 * np.pi / ARMS) - np.pi / ARMS)
+    low, high = np.zeros(len(angle)), np.full(len(angle), 1.2 * REACH)
     ray = np.stack([np.cos(off), np.sin(off), 0 * off], axis=1)
     for _ in range(40):
         middle = 0.5 * (low + high)
@@ -111,13 +111,13 @@ def _outline(turn: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=1)
 def _surface() -> Mesh:
     """Rings from the middle of the belly over the rim to the middle of the back."""
-    turn = 2 * np.pi * np.arange(_AROUND) / _AROUND
-    rim = _outline(turn)
+    angle = 2 * np.pi * np.arange(_AROUND) / _AROUND
+    rim = _outline(angle)
     slope = np.linspace(-np.pi / 2, np.pi / 2, _RINGS + 2)[1:-1]
     distance = np.cos(slope)[:, None] ** 0.8 * rim
     thin = 1.0 - 0.3 * distance / REACH
     height = BELLY + np.where(slope > 0, TOP, BELLY)[:, None] * np.sin(slope)[:, None] * thin
-    rings = np.stack([distance * np.cos(turn), distance * np.sin(turn), height], axis=2)
+    rings = np.stack([distance * np.cos(angle), distance * np.sin(angle), height], axis=2)
     return ringed(rings, np.array([0.0, 0.0, 0.0]), np.array([0.0, 0.0, BELLY + TOP]))
 
 

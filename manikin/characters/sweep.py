@@ -26,9 +26,9 @@ class Sweep:
         self.nodes.append(np.asarray(place, float))
         return len(self.nodes) - 1
 
-    def ring(self, middle: ArrayLike, across: ArrayLike, up: ArrayLike, turn: float = 0.25) -> Ring:
-        """Four nodes on an ellipse with the half axes `across` and `up` (3,), starting at `turn` half revolutions."""
-        angle = 2.0 * np.pi * (0.5 * turn + 0.25 * np.arange(4))
+    def ring(self, middle: ArrayLike, across: ArrayLike, up: ArrayLike, phase: float = 0.25) -> Ring:
+        """Four nodes on an ellipse with the half axes `across` and `up` (3,), starting at `phase` half revolutions."""
+        angle = 2.0 * np.pi * (0.5 * phase + 0.25 * np.arange(4))
         a, b, c, d = (self.node(np.add(middle, np.cos(t) * np.asarray(across) + np.sin(t) * np.asarray(up))) for t in angle)
         return a, b, c, d
 
@@ -56,21 +56,21 @@ class Sweep:
 def tube(line: ArrayLike, across: ArrayLike, up: ArrayLike, closed: bool = False) -> Tets:
     """A limb along points (2 n + 1, 3): rings at the even ones, middles of cells at the odd ones; half axes (2 n + 1, 3).
 
-    closed: the last ring is the first one. Otherwise the first and last points are tips, and rings stand beside them.
-    Corners of the rings lie on the half axes. So what fills the notches between two cells stands aslant: below, where it
-    would be squeezed between bone and ground, and in flat limbs it would be flat.
+    closed: the last ring is the first one. Otherwise the first and last points are tips, and rings lie next to them.
+    Corners of the rings lie on the half axes. So what fills the notches between two cells lies at an angle: directly
+    below it would be squeezed between bone and ground, and in flat limbs it would be flat.
     """
     points, wide, tall = (np.asarray(v, float) for v in (line, across, up))
     sweep = Sweep()
     if closed:
-        rings = [sweep.ring(points[k], wide[k], tall[k], turn=0.0) for k in range(0, len(points) - 1, 2)]
+        rings = [sweep.ring(points[k], wide[k], tall[k], phase=0.0) for k in range(0, len(points) - 1, 2)]
         rings.append(rings[0])
     else:
-        rings = [sweep.ring(points[k], wide[k], tall[k], turn=0.0) for k in range(0, len(points), 2)]
+        rings = [sweep.ring(points[k], wide[k], tall[k], phase=0.0) for k in range(0, len(points), 2)]
     middles, flanks = [], []
     for k in range(1, len(points), 2):
         # sides lie between corners: an eighth of a revolution further
-        middle, sides = sweep.node(points[k]), sweep.ring(points[k], wide[k], tall[k], turn=0.25)
+        middle, sides = sweep.node(points[k]), sweep.ring(points[k], wide[k], tall[k], phase=0.25)
         sweep.cell(middle, sides, rings[k // 2], rings[k // 2 + 1])
         middles.append(middle)
         flanks.append(sides)

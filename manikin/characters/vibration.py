@@ -15,7 +15,7 @@ def stiffness(tets: Tets, young: float, poisson: float) -> Array:
     lame = young * poisson / ((1 + poisson) * (1 - 2 * poisson))
     corners = tets.nodes[tets.elements]
     rest = np.linalg.inv((corners[:, 1:] - corners[:, :1]).transpose(0, 2, 1))
-    # how the weights of the four corners change in space (m, 4, 3)
+    # gradients of the weights of the four corners (m, 4, 3)
     slope = np.concatenate([-rest.sum(axis=1, keepdims=True), rest], axis=1)
     blocks = lame * np.einsum("eai,ebj->eaibj", slope, slope) + shear * np.einsum("ebi,eaj->eaibj", slope, slope)
     blocks += shear * np.einsum("eak,ebk,ij->eaibj", slope, slope, np.eye(3))
@@ -27,7 +27,7 @@ def stiffness(tets: Tets, young: float, poisson: float) -> Array:
     return out
 
 
-def quickest(tets: Tets, mass: Array, free: NDArray[np.bool_], young: float, poisson: float) -> float:
+def highest_frequency(tets: Tets, mass: Array, free: NDArray[np.bool_], young: float, poisson: float) -> float:
     """The highest natural frequency [rad/s] of the free nodes while all others are fixed. mass (n,) [kg]."""
     chosen = np.flatnonzero(np.repeat(free, 3))
     if not len(chosen):
@@ -37,9 +37,9 @@ def quickest(tets: Tets, mass: Array, free: NDArray[np.bool_], young: float, poi
     return float(np.sqrt(eigh(K / np.outer(root, root), eigvals_only=True, subset_by_index=[last, last])[0]))
 
 
-def haste(step: float, vibration: float, damping: float) -> float:
+def stability_ratio(step: float, vibration: float, damping: float) -> float:
     """How near a time step [s] is to the stability bound for a vibration [rad/s] with damping [s]: unstable from 1 on.
 
-    Symplectic Euler with the damping taken from the last step is stable while h^2 w^2 + 2 h damping w^2 < 4.
+    Symplectic Euler with the damping force of the last step is stable while h^2 w^2 + 2 h damping w^2 < 4.
     """
     return step * (step + 2 * damping) * vibration**2 / 4

@@ -25,6 +25,8 @@ _PULL, _CUT = 1.6, 8.0
 # length of a step over its frequency, in units of leg and gravity. Of 15 captures of walking, running and stairs at their right
 # rate: 1.16 to 2.18, half of them 1.4 to 1.6.
 _RATIO, _USUAL_RATIO = (1.12, 2.5), 1.48
+# steps cannot be counted at fewer frames per second
+_SLOWEST = 5.0
 # people who lift their feet higher than this [legs] sneak or run; those with longer steps than this [legs] run
 _LIFTED, _RUNS = 0.3, 1.1
 # speed [rad/s] of upper arms, forearms, thighs and shanks that is exceeded in one frame of 200; and what is usual in sport
@@ -120,7 +122,7 @@ def pace(motion: SkeletonMotion) -> Pace | None:
     """From one moment at which the feet pass each other to the next; None when that does not happen twice in a row."""
     places, _ = global_poses(motion)
     roles = find_roles(motion)
-    if not {"pelvis", "foot_l", "foot_r"} <= set(roles) or len(places) < 24 or motion.fps < 8:
+    if not {"pelvis", "foot_l", "foot_r"} <= set(roles) or len(places) < 24 or motion.fps < _SLOWEST:
         return None
     from scipy.ndimage import gaussian_filter1d
 

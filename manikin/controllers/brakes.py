@@ -13,21 +13,21 @@ BETA = 2e-3
 AHEAD = 0.06
 # a braking acceleration [rad/s^2] that is always available
 BRAKE = 60.0
-# a joint beyond its limit is led back in about this time [s], and no update takes one to where its limit is nearer in time
+# a joint beyond its limit returns in about this time [s], and no update brings a joint closer to its limit in time than this
 RETURN = 0.02
 # the least Delta [rad]
 MARGIN = 0.1
-# joints are not driven faster [rad/s]: in the air an unreachable goal would whirl them about, and limits that many fast
-# joints approach at once contradict each other
+# joints are not driven faster than this [rad/s]: in flight an unreachable goal would spin them up, and the limits of many
+# fast joints contradict each other
 FASTEST = 45.0
-# when limits contradict each other, torque limits give way so many times less than joint limits
+# stiffness of torque limits relative to joint limits, when they contradict each other
 TORQUE_STIFF = 100.0
-# flesh squeezed below the first of these parts of its volume slackens the joints around it, fully at the second
-SORE, HURT = 0.35, 0.15
-# how strongly: a critically damped return [1/s] to where flesh is at rest, at most `CALM / dt`; and how far [rad/s^2] commands
-# may depart from it when flesh is halfway between
-EASE, CALM, OTHERWISE = 50.0, 0.25, 300.0
-# when limits contradict each other, the rows of squeezed flesh give way first, by so much
+# flesh compressed below the first fraction of its rest volume relaxes the joints around it, fully at the second
+SQUEEZED, CRUSHED = 0.35, 0.15
+# rate [1/s] of the critically damped return to where flesh is at rest, at most `STABLE / dt`; and how far [rad/s^2] commands
+# may depart from it when flesh is halfway between the two fractions
+RELAX, STABLE, FREEDOM = 50.0, 0.25, 300.0
+# stiffness of the rows of squeezed flesh, likewise: they yield first
 FLESH_STIFF = 1e-3
 
 
@@ -36,20 +36,20 @@ def brake(gap: float, v: float, dt: float) -> float:
     """The greatest acceleration, held for an update, of a joint that is `gap` before a limit and moves towards it with v."""
     if gap == np.inf:
         return np.inf
-    # how far it would be after the update, but for the speed that it is given
+    # distance left after the update, not counting the change of speed in it
     left = gap - 0.5 * v * dt
     if left <= 0:
-        # beyond the limit by then: stopped within the update, and led back
+        # beyond the limit by then: stop within the update and return
         return (left / RETURN - v) / dt
     if v > 0 and gap < max(MARGIN, AHEAD * v):
-        # the time in which Eq. 9 stops it, in whole updates: one that stops within an update passes its limit or is thrown back
-        # in the rest of the update, and at the limit itself Eq. 9 requires v^2 / beta
+        # Eq. 9's stopping time in whole updates: a joint that stops within an update would pass its limit or be thrown back
+        # in the rest of it, and at the limit itself Eq. 9 requires v^2 / beta
         updates = np.floor((2 * max(gap - BETA, 0.0) + BETA) / max(v * dt, 1e-12))
         return -v / (dt * max(updates, 1.0))
-    # the speed that it may have after the update: one that can be braked from there on, or that leaves enough time
+    # the highest speed after the update from which it can still be braked, or that leaves enough time
     inside = max(left - BETA, 0.0)
     slow = 0.5 * (np.sqrt((BRAKE * dt) ** 2 + 8 * BRAKE * inside) - BRAKE * dt)
-    # not driven beyond the top speed; what was thrown faster than that is not braked for it
+    # not driven beyond the top speed; a joint thrown faster than that is not braked for it
     return min((max(slow, inside / (RETURN + 0.5 * dt)) - v) / dt, max((FASTEST - v) / dt, 0.0))
 
 
@@ -58,8 +58,8 @@ def parabola(q: Array, v: Array, low: Array, high: Array, dt: float) -> tuple[Ar
     """Eq. 9: the least and the greatest acceleration of joints, infinite where there is no limit.
 
     Departures: the parabola's top lies half of beta inside the limit; braking begins where the limit is near in time, and
-    takes whole updates; no update requires more than stops a joint and leads it back; and a joint that is not braked, wherever
-    it is, must not be taken by the coming update to where it could no longer be braked, nor be driven faster than FASTEST.
+    takes whole updates; no update requires more than it takes to stop a joint and bring it back; and no update may bring an
+    unbraked joint to where it could no longer be braked, nor drive it faster than FASTEST.
     """
     least, most = np.empty(q.shape[0]), np.empty(q.shape[0])
     for j in range(q.shape[0]):
@@ -76,7 +76,7 @@ def limit_rows(
     flesh.
 
     Torque rows are scaled, so that all rows are of similar size. squeezed (n,): the least volume around each joint relative to
-    its volume at rest. The document does not say what keeps its flesh whole; without the last rows fast drags invert it.
+    its volume at rest. The document does not say what keeps its flesh from inverting; without the last rows fast drags do.
     """
     n = q.shape[0]
     least, most = parabola(q, v, low, high, dt)
@@ -96,14 +96,14 @@ def limit_rows(
                 C[m, i] = D[j, i] / size
             below[m], above[m], stiff[m] = (-torque[j] - torque0[j]) / size, (torque[j] - torque0[j]) / size, TORQUE_STIFF
             m += 1
-    quick = min(EASE, CALM / dt)
+    omega = min(RELAX, STABLE / dt)
     for j in range(n):
-        if squeezed[j] < SORE:
-            share = min((SORE - squeezed[j]) / (SORE - HURT), 1.0)
-            ease, room = -quick * (2 * v[j] + quick * (q[j] - rest[j])), OTHERWISE * (1 - share) / share
+        if squeezed[j] < SQUEEZED:
+            part = min((SQUEEZED - squeezed[j]) / (SQUEEZED - CRUSHED), 1.0)
+            relaxing, room = -omega * (2 * v[j] + omega * (q[j] - rest[j])), FREEDOM * (1 - part) / part
             # within what the joint's own limit allows
-            ease = min(max(ease, least[j]), most[j])
-            C[m, j], below[m], above[m], stiff[m] = 1.0, ease - room, ease + room, FLESH_STIFF
+            relaxing = min(max(relaxing, least[j]), most[j])
+            C[m, j], below[m], above[m], stiff[m] = 1.0, relaxing - room, relaxing + room, FLESH_STIFF
             m += 1
     return C[:m], below[:m], above[:m], stiff[:m]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from manikin.compiled import kernel
 from manikin.controllers.brakes import limit_rows, tie_rows
 from manikin.linear.hierarchy import Bounds, Level, identity, solve_stacked
-from manikin.physics.skeleton import Answer, Skeleton
+from manikin.physics.skeleton import JointMaps, Skeleton
 from manikin.physics.world import Control, TaskReport, World
 from manikin.tasks.task import Task, relative_weights, rows_of
 
@@ -23,11 +23,11 @@ Array = NDArray[np.float64]
 
 Formulation = Literal["acceleration", "velocity", "torque"]
 
-# a bound that gives way by more than this has been contradicted [rad/s^2, or its like]
+# bounds that yield by more than this [rad/s^2 or equivalent] contradict each other
 MOVED = 1e-3
 # with the least torque, joints that no task needs slow down within this time [s]
 REST = 0.05
-# a bone bears weight while the ground carries at least this part of the character's on it
+# a bone bears weight while it carries at least this fraction of the character's
 BEARS = 0.2
 
 
@@ -39,20 +39,20 @@ class Decision(NamedTuple):
     torque: Array
     bounds: Bounds
     slack: Array
-    answer: Answer
+    maps: JointMaps
 
 
 @dataclass
 class Direct:
     """skeletons: the characters. All settings may be changed while it runs.
 
-    formulation: what is kept small among equal solutions: acceleration (keeps moving), velocity (stops, Eq. 15), torque (and
+    formulation: what is minimised among equal solutions: acceleration (keeps moving), velocity (stops, Eq. 15), torque (and
     the speed of joints that no task needs).
     damping: how much it counts against the tasks; the square root of the document's alpha (Eq. 12).
     contact_joints: whether a bone that rests on the ground is tied to it while control is computed (section 5.4).
     unilateral: while a bone bears weight the pressure under it stays inside the hull of its contact points, so that it does not
     tip over its edge. Where joint limits make that impossible, it tips.
-    compliant: pushes from outside are unexpected, so that joints give way; otherwise control knows of them (section 6).
+    compliant: control does not know of external pushes, so that joints yield; otherwise it accounts for them (section 6).
     """
 
     skeletons: tuple[Skeleton, ...]
@@ -89,44 +89,44 @@ class Direct:
         self, world: World, skeleton: Skeleton, tasks: Sequence[Task], rows: Array, wanted: Array, places: tuple[slice, ...],
         felt: Array | None, dt: float,
     ) -> Decision:  # fmt: skip
-        answer = skeleton.answer(world, skeleton.stand(world) if self.contact_joints else None, felt)
+        maps = skeleton.maps(world, skeleton.stand(world) if self.contact_joints else None, felt)
         A, b = np.empty((len(wanted), len(skeleton.active))), np.empty(len(wanted))
-        _on_joints(rows, wanted, skeleton.dofs, answer.T, answer.t0, A, b)
-        bounds = self._bounds(world, skeleton, answer, dt)
-        prefer, ends = self._prefer(world, skeleton, answer, dt), _levels(tasks, places, A, b)
-        first = Level(answer.closed, answer.closed0) if len(answer.closed) else None
+        _on_joints(rows, wanted, skeleton.dofs, maps.T, maps.t0, A, b)
+        bounds = self._bounds(world, skeleton, maps, dt)
+        prefer, ends = self._prefer(world, skeleton, maps, dt), _levels(tasks, places, A, b)
+        first = Level(maps.closed, maps.closed0) if len(maps.closed) else None
         x, slack = solve_stacked(A, b, ends, bounds, *prefer, first)
-        torque, tips = _outcome(x, answer.D, answer.torque0, answer.P, answer.press0, skeleton.weight)
+        torque, tips = _outcome(x, maps.D, maps.torque0, maps.P, maps.press0, skeleton.weight)
         if self.unilateral and tips:
-            pressed = _pressed(bounds, answer, skeleton.weight)
+            pressed = _pressed(bounds, maps, skeleton.weight)
             flat, missed = solve_stacked(A, b, ends, pressed, *prefer, first)
             if not missed.any():
                 bounds, x, slack = pressed, flat, missed
-                torque = answer.D @ x + answer.torque0
+                torque = maps.D @ x + maps.torque0
         self.contradictions += bool(slack.any() and (slack[bounds.stiff >= 1.0] > MOVED).any())
-        return Decision(x, torque, bounds, slack, answer)
+        return Decision(x, torque, bounds, slack, maps)
 
-    def _prefer(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> tuple[Array, Array]:
-        """R, r: what should be small is R u + r."""
+    def _prefer(self, world: World, skeleton: Skeleton, maps: JointMaps, dt: float) -> tuple[Array, Array]:
+        """R, r: R u + r is kept small."""
         n, speed = len(skeleton.active), world.data.qvel[skeleton.active]
         if self.formulation == "acceleration":
             R, r = identity(n), np.zeros(n)
         elif self.formulation == "velocity":
-            # Eq. 15 with its sign set right: the velocity after the coming update is qvel + dt u
+            # Eq. 15 with its sign corrected: the velocity after the coming update is qvel + dt u
             R, r = identity(n), speed / dt
         else:
-            scale = max(float(np.trace(answer.D)) / n, 1e-9)
-            R, r = answer.D / scale, answer.torque0 / scale
-        # torque alone lets light joints whip about, and costs more over a motion (Hollerbach & Suh 1987): they also slow down
+            scale = max(float(np.trace(maps.D)) / n, 1e-9)
+            R, r = maps.D / scale, maps.torque0 / scale
+        # with torque alone, light joints whip about, and a motion takes more torque in all (Hollerbach & Suh 1987)
         if self.slowing if self.slowing is not None else self.formulation == "torque":
             R, r = np.concatenate([R, np.eye(n)]), np.concatenate([r, speed / REST])
         return self.damping * R, self.damping * r
 
-    def _bounds(self, world: World, skeleton: Skeleton, answer: Answer, dt: float) -> Bounds:
+    def _bounds(self, world: World, skeleton: Skeleton, maps: JointMaps, dt: float) -> Bounds:
         """Eq. 9 and Eq. 10 as rows, and joints whose flesh is squeezed."""
         q, v = world.data.qpos[skeleton.address], world.data.qvel[skeleton.active]
         limits, flesh = (skeleton.low, skeleton.high, skeleton.torque), skeleton.squeeze
-        rows = limit_rows(q, v, *limits, answer.D, answer.torque0, flesh.rest, flesh.ratios(world.data), dt)
+        rows = limit_rows(q, v, *limits, maps.D, maps.torque0, flesh.rest, flesh.ratios(world.data), dt)
         if len(skeleton.ties):
             rows = tie_rows(*rows, skeleton.ties, q, v, skeleton.tie_low, skeleton.tie_high, dt)
         return Bounds(*rows)
@@ -187,13 +187,13 @@ def _outcome(u: Array, D: Array, torque0: Array, P: Array, press0: Array, weight
     return torque, press[0] > BEARS * weight and press.min() < 0
 
 
-def _pressed(bounds: Bounds, answer: Answer, weight: float) -> Bounds:
+def _pressed(bounds: Bounds, maps: JointMaps, weight: float) -> Bounds:
     """The pressure stays inside the hull of the contact points, and the bone keeps bearing weight."""
-    low = -answer.press0
+    low = -maps.press0
     low[0] += BEARS * weight
-    scale = np.maximum(np.linalg.norm(answer.P, axis=1), 1e-9)
+    scale = np.maximum(np.linalg.norm(maps.P, axis=1), 1e-9)
     return Bounds(
-        np.concatenate([bounds.C, answer.P / scale[:, None]]), np.concatenate([bounds.low, low / scale]),
+        np.concatenate([bounds.C, maps.P / scale[:, None]]), np.concatenate([bounds.low, low / scale]),
         np.concatenate([bounds.high, np.full(len(low), np.inf)]), np.concatenate([bounds.stiff, np.ones(len(low))]),
     )  # fmt: skip
 

@@ -48,17 +48,18 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True)
 class Prioritized:
-    """soft: rows of which less than this fraction is left are damped (0.005 exact but hard, 0.1 soft).
+    """soft: directions with less than this fraction of their mobility left are damped (0.005: exact but stiff, 0.1: soft).
 
     compensate: False is the classic projection, which does not account for what higher tasks do to lower ones.
     limits: what no task may break, such as joint limits.
-    hardest: no level changes the motion by more than it takes to accelerate the whole mass by this [m/s^2].
+    max_acceleration: no level changes the motion by more than it takes to accelerate the whole mass by this [m/s^2]; 7 is
+    enough for lifting and catching, a throw takes 20.
     """
 
     soft: float = 0.1
     compensate: bool = True
     limits: tuple[Limit, ...] = (JointLimits(),)
-    hardest: float = 7.0
+    max_acceleration: float = 7.0
 
     def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control:
         """Torques for the present state, within the actuators' limits."""
@@ -74,21 +75,21 @@ class Prioritized:
         levels, last = [tasks[k] for k in order], None if lowest is None else tasks[lowest]
         dropped = [tasks[k] for k in below]
         if dropped:
-            # nothing is done for them, but how far they are from their goals is still known
+            # they have no effect, but their distances from the goals are still reported
             rows_of(dropped, world, dt)
         rows, wanted, places = rows_of(levels, world, dt)
         rest_rows, rest_wanted = self._last_rows(world, response, last, dt)
         bounds = _merged([limit.bounds(dynamics) for limit in self.limits], n)
-        asked = (rows, wanted, table, rest_rows, rest_wanted, *bounds)
-        longest = self.hardest * np.sqrt(world.acting_mass)
-        motors, how = (*world.torque_limits, world.step_damping), (self.soft, longest, self.compensate)
+        problem = (rows, wanted, table, rest_rows, rest_wanted, *bounds)
+        longest = self.max_acceleration * np.sqrt(world.acting_mass)
+        motors, options = (*world.torque_limits, world.step_damping), (self.soft, longest, self.compensate)
         maps, force, z = response.maps, np.empty(len(order)), np.empty(n)
         driven = (np.empty(nu), np.empty(nu), np.empty(len(response.layout.weights)))
-        _solve(*asked, *motors, *maps, *how, force, z, *driven)  # type: ignore[call-arg]
+        _solve(*problem, *motors, *maps, *options, force, z, *driven)  # type: ignore[call-arg]
         ground, short = np.empty((len(response.ground.touching), 3)), 0.0
         if response.standing:
             short = _solve_on_feet(  # type: ignore[call-arg]
-                z, *asked, *motors, *maps, *response.ground_maps, *how, *driven, ground
+                z, *problem, *motors, *maps, *response.ground_maps, *options, *driven, ground
             )
         for k, task in enumerate(levels):
             if task.max_force is not None:
@@ -115,7 +116,7 @@ class Prioritized:
         assert isinstance(measure, Posture)
         # its rows are known: a law needs value and rate only
         wanted = np.empty(len(measure.dofs))
-        task.want(world, Reading(*measure.angles(world.dynamics())), dt, wanted)
+        task.command(world, Reading(*measure.angles(world.dynamics())), dt, wanted)
         return response.rows_of_dofs(measure.dofs), wanted
 
 
@@ -212,22 +213,22 @@ def _solve_on_feet(
     basis: Array, constrained: int, decided: int, motion: Array, unforced: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
-    rigid: Array, soles: Array, touching: Array, of: Array, soft: float, longest: float, compensate: bool,
+    rigid: Array, soles: Array, touching: Array, spans: Array, soft: float, longest: float, compensate: bool,
     torque: Array, ctrl: Array, reaction: Array, ground: Array,
 ) -> float:  # fmt: skip
     """The motion z of _solve, changed to what the ground can support: it only pushes, within friction."""
     ground[:] = 0.0
-    short = press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
+    short = press(z, h, rigid, soles, touching, spans, ground, LD, root, start, count, column)
     if short > MET:
         # the wrench that the ground can supply has priority over all tasks, which are solved again
         basis, motion = basis.copy(), motion.copy()
-        decided = give_wrench(h, rigid, soles, of, ground, motion, basis, decided, LD, root, start, count, column)
+        decided = give_wrench(h, rigid, soles, spans, ground, motion, basis, decided, LD, root, start, count, column)
         weights, starts = _by_level(tasks)
         solve_levels(
             rows, wanted, weights, starts, rest_rows, rest_wanted, bounded, low, high, basis, decided, motion,
             soft, longest, compensate, z,
         )  # fmt: skip
-        press(z, h, rigid, soles, touching, of, ground, LD, root, start, count, column)
+        press(z, h, rigid, soles, touching, spans, ground, LD, root, start, count, column)
     _drive(
         z, ground, soles, weakest, strongest, step_damping, h, L, lever, actuated, tied, units, LD, root, start, count, column,
         torque, ctrl, reaction,

@@ -3,8 +3,8 @@
     min |A_k x - b_k|^2 + |R x + r|^2   subject to   low <= C x <= high
 
 for one level after the other, each in the null space of the ones before. The second term damps singular directions and
-chooses among equal solutions. Where the inequalities contradict each other they give way by the least amount, which is
-reported.
+chooses among equal solutions. Where the inequalities contradict each other they are relaxed by the least amount, which
+is reported.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # directions that move a level's rows by less than this fraction of its strongest one are rounding: the level does not use them
-# up, and lower levels get them
+# up, and lower levels may
 USED = 1e-7
 # how far an inequality may be missed by rounding, relative to its own row
 EXACT = 1e-9
@@ -41,7 +41,7 @@ class Level(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """low <= C x <= high. stiff (m,): when not all can hold, a row with twice the number gives way half as far."""
+    """low <= C x <= high. stiff (m,): when not all can hold, they yield in inverse proportion to the square of it."""
 
     C: Array
     low: Array
@@ -49,14 +49,14 @@ class Bounds(NamedTuple):
     stiff: Array
 
 
-class Answer(NamedTuple):
+class Solution(NamedTuple):
     """x (n,), and by how much (m,) each bound had to be moved for a solution to exist."""
 
     x: Array
     slack: Array
 
 
-def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array, first: Level | None = None) -> Answer:
+def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array, first: Level | None = None) -> Solution:
     """x for all levels in turn. first: rows that hold exactly, above all levels (closed loops)."""
     if not levels:
         levels = (Level(np.zeros((0, R.shape[1])), np.zeros(0)),)
@@ -65,7 +65,7 @@ def solve_hierarchy(levels: Sequence[Level], bounds: Bounds, R: Array, r: Array,
     return solve_stacked(A, b, ends, bounds, R, r, first)
 
 
-def solve_stacked(A: Array, b: Array, ends: Ints, bounds: Bounds, R: Array, r: Array, first: Level | None = None) -> Answer:
+def solve_stacked(A: Array, b: Array, ends: Ints, bounds: Bounds, R: Array, r: Array, first: Level | None = None) -> Solution:
     """The same for stacked levels. ends (k + 1,): level i has the rows from ends[i] to ends[i + 1]."""
     n, last = R.shape[1], len(ends) - 1
     x, N = (np.zeros(n), identity(n)) if first is None or not len(first.A) else _exact(first.A, first.b)
@@ -74,7 +74,7 @@ def solve_stacked(A: Array, b: Array, ends: Ints, bounds: Bounds, R: Array, r: A
     while True:
         k, x, N, *limited = _free_levels(A, b, ends, k, step, C, low, high, kept, R, r, x, N)
         if k == last or N.shape[1] == 0:
-            return Answer(x, slack)
+            return Solution(x, slack)
         H, f, CN, least, most = limited
         found, _, flag, _ = daqp.solve(H, f, CN, most, least, _senses(len(C)), primal_tol=EXACT)
         if flag in _OPTIMAL:

@@ -207,7 +207,7 @@ def solve_level(
     rows are normalised here, so that `soft` is the fraction of a row's own mobility below which it is damped; `weights`
     (1 or more) then say which row of a level counts more when not all can be met.
     known, known_count: the motion and the part of the basis that are accounted for. With all of them (motion, count) the
-    level is compensated; with those of the constraints alone it is the classic projection, which does not know what
+    level is compensated; with those of the constraints alone it is the classic projection, which does not account for what
     higher levels already do to these rows.
     """
     k, n = rows.shape
@@ -309,7 +309,7 @@ def solve_levels(
 
     rows (k, n), wanted and weights (k,), starts (levels + 1,): level l is rows[starts[l]:starts[l+1]].
     longest: no level and no bound changes the motion z by more than this; infinite for no limit.
-    rest_rows (m, n), rest_wanted (m,): the last level, joint accelerations that take what is left.
+    rest_rows (m, n), rest_wanted (m,): the last level, joint accelerations that use the remaining freedom.
     joint_rows (j, n), low, high (j,): bounds. A bound crossed by a level is imposed just above that level and the level is
     solved again: bounds hold like a highest level, yet no lower task can change a higher one through them.
     fixed (n, n), fixed_count, fixed_motion: what constraints and passive joints have decided already.

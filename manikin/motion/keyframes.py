@@ -11,7 +11,7 @@ from manikin.characters.human import ORIGIN
 from manikin.clips.clip import Clip
 from manikin.physics.world import World
 from manikin.spatial import quat_from_axis_angle
-from manikin.tasks.ik import Wish, solve_pose
+from manikin.tasks.ik import Target, solve_pose
 from manikin.tasks.measures import CentreOfMass, Direction, Orientation, Points, Posture
 from manikin.tasks.named import joints_of
 
@@ -91,12 +91,12 @@ def _solve_key(world: World, character: Character, joints: tuple[str, ...], key:
     if unknown:
         raise ValueError(f"no such joints: {sorted(unknown)}")
     target = np.deg2rad([given.get(j, 0.0) for j in joints])
-    _solve(world, character, target, np.deg2rad(key.pitch), _wishes(world, character, key), stance, loose=0.3)
+    _solve(world, character, target, np.deg2rad(key.pitch), _targets(world, character, key), stance, loose=0.3)
     q = _read(world, character)
     return q[7:], 2 * np.arctan2(q[5], q[3])
 
 
-def _wishes(world: World, character: Character, key: Key) -> list[Wish]:
+def _targets(world: World, character: Character, key: Key) -> list[Target]:
     """What a key asks for in addition to its angles."""
     left, right = character.hands
     wanted = {left: key.left, right: key.right}
@@ -107,10 +107,10 @@ def _wishes(world: World, character: Character, key: Key) -> list[Wish]:
     for hand, place in wanted.items():
         if place is not None:
             palm = Points(np.array([world.body(hand)]), world.model.site_pos[world.site(hand)][None].copy())
-            out.append(Wish(palm, np.array(place), 20.0))
+            out.append(Target(palm, np.array(place), 20.0))
     if key.palm is not None:
         # the right palm looks along y of the hand
-        out.append(Wish(Direction(world.body(right), np.array([0.0, 1.0, 0.0])), np.array(key.palm), 1.0))
+        out.append(Target(Direction(world.body(right), np.array([0.0, 1.0, 0.0])), np.array(key.palm), 1.0))
     if key.ahead is not None:
         out.append(_weight(world, character, key.ahead))
     if key.firm > 0:
@@ -119,19 +119,19 @@ def _wishes(world: World, character: Character, key: Key) -> list[Wish]:
         numbers = [world.joint(j) for j in names]
         address, dofs = world.model.jnt_qposadr[numbers], world.model.jnt_dofadr[numbers]
         trunk = Posture(address.astype(np.int64), dofs.astype(np.int64))
-        out.append(Wish(trunk, np.deg2rad([given.get(j, 0.0) for j in names]), key.firm))
+        out.append(Target(trunk, np.deg2rad([given.get(j, 0.0) for j in names]), key.firm))
     return out
 
 
-def _weight(world: World, character: Character, ahead: float) -> Wish:
+def _weight(world: World, character: Character, ahead: float) -> Target:
     """The centre of mass so far ahead of the ankles, midway between the feet."""
     mass = np.where(world.model.body_rootid == world.body(character.root), world.model.body_mass, 0.0)
     place = np.array([ahead - ANKLE[0] * character.height / 1.75, 0.0])
-    return Wish(CentreOfMass(mass, np.zeros_like(mass)), place, 20.0)
+    return Target(CentreOfMass(mass, np.zeros_like(mass)), place, 20.0)
 
 
 def _solve(
-    world: World, character: Character, angles: Array, pitch: float, more: Sequence[Wish], stance: Stance, loose: float
+    world: World, character: Character, angles: Array, pitch: float, more: Sequence[Target], stance: Stance, loose: float
 ) -> None:  # fmt: skip
     """Feet flat at the stance (hard), joints near `angles`, pelvis near `pitch`, and what else is wished."""
     scale = character.height / 1.75
@@ -144,13 +144,13 @@ def _solve(
     ankle = np.array([-ANKLE[0], stance.half_width, ANKLE[1]]) * [scale, 1, scale]
     places = np.concatenate([ankle, ankle * [1, -1, 1]])
     outward = np.concatenate([quat_from_axis_angle((0, 0, 1), s * np.deg2rad(stance.toe_out)) for s in (1, -1)])
-    wishes = [
-        Wish(Points(feet, np.zeros((2, 3))), places, 30.0),
-        Wish(Orientation(feet), outward, 30.0),
-        Wish(posture, angles, loose),
-        Wish(Orientation(np.array([world.body(character.root)])), quat_from_axis_angle((0, 1, 0), pitch), loose),
+    targets = [
+        Target(Points(feet, np.zeros((2, 3))), places, 30.0),
+        Target(Orientation(feet), outward, 30.0),
+        Target(posture, angles, loose),
+        Target(Orientation(np.array([world.body(character.root)])), quat_from_axis_angle((0, 1, 0), pitch), loose),
     ]
-    solve_pose(world, [*wishes, *more])
+    solve_pose(world, [*targets, *more])
 
 
 def posture_of(world: World, character: Character) -> Posture:

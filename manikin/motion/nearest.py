@@ -18,7 +18,7 @@ from manikin.characters.catalog import REFERENCE_HEIGHT
 from manikin.clips.clip import Clip
 from manikin.compiled import kernel
 from manikin.physics.world import World
-from manikin.tasks.laws import Ways
+from manikin.tasks.laws import Displacements
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,7 +31,7 @@ HAND_WEIGHT = 10.0
 LONG = 1000
 # frames with less weight than this in a blend are left out; WIDTHS: their distance in widths
 NEGLIGIBLE = 1e-6
-NOWHERE: Ways = MappingProxyType({})
+NONE: Displacements = MappingProxyType({})
 WIDTHS = float(np.sqrt(-2.0 * np.log(NEGLIGIBLE)))
 
 
@@ -223,21 +223,21 @@ class NearestPose:
         distance = self.distances(world)
         return int(distance.argmin()), float(distance.min())
 
-    def pose(self, world: World, ways: Ways = NOWHERE) -> Array:
-        """Angles (k,) [rad], blended from the frames near the present pose, with some bodies displaced by `ways`."""
-        return self._blended(world, ways, self.motions.shape[1] // 3)
+    def pose(self, world: World, displacements: Displacements = NONE) -> Array:
+        """Angles (k,) [rad], blended from the frames near the present pose, with some bodies displaced by `displacements`."""
+        return self._blended(world, displacements, self.motions.shape[1] // 3)
 
-    def motion(self, world: World, ways: Ways = NOWHERE) -> tuple[Array, Array, Array]:
+    def motion(self, world: World, displacements: Displacements = NONE) -> tuple[Array, Array, Array]:
         """Angles (k,) [rad] with the rates [rad/s] and accelerations [rad/s^2] that the same frames had in the clip."""
-        angles, rates, accelerations = self._blended(world, ways, self.motions.shape[1]).reshape(3, -1)
+        angles, rates, accelerations = self._blended(world, displacements, self.motions.shape[1]).reshape(3, -1)
         return angles, rates, accelerations
 
-    def _blended(self, world: World, ways: Ways, columns: int) -> Array:
+    def _blended(self, world: World, displacements: Displacements, columns: int) -> Array:
         dynamics = world.dynamics()
-        ahead = np.zeros((len(self.bodies) if ways else 0, 3))
-        for body, displacement in ways.items():
+        ahead = np.zeros((len(self.bodies) if displacements else 0, 3))
+        for body, offset in displacements.items():
             for i in self.along.get(body, ()):
-                ahead[i] += displacement
+                ahead[i] += offset
         where = (dynamics.xpos, dynamics.xmat, self.bodies, self.weights, self.length, ahead)
         if self.index is None:
             return _propose(*where, self.frames, self.motions, columns)

@@ -102,7 +102,7 @@ def grasp(world: World, hand: str, prop: str, snug: bool = False, reach: float =
     e = _grip(world, hand, prop)
     body = world.body(prop)
     if body not in world.held:
-        _first_feel(world, body)
+        _initial_support(world, body)
     _weld_here(world, e, world.data.site_xpos[world.site(hand)].copy())
     if snug:
         gap, outward = palm_gap(world, hand, prop)
@@ -173,11 +173,11 @@ def held_by(world: World, hand: str) -> list[str]:
 
 
 def feel_loads(world: World) -> None:
-    """Tell control what supports held props: upward contact forces, at most their weight, enter the dynamics.
+    """Make known to control what supports held props: upward contact forces, at most their weight, enter the dynamics.
 
     A box on the floor is lifted by taking over its weight, and set down by giving it back; the part of the weight that is
     carried also counts in the holder's balance (World.load). Other contact forces stay out of the dynamics: a controller
-    that answers a push in full presses harder against whatever does not yield, which pushes back harder still. They are
+    that compensates a push in full presses harder against whatever does not yield, which pushes back harder still. They are
     noted as obstructions (World.obstructions).
     """
     held = world.held
@@ -185,7 +185,7 @@ def feel_loads(world: World) -> None:
         return
     dynamics, model, data = world.dynamics(), world.model, world.data
     if not data.ncon and not dynamics.external.any() and not world.obstructions:
-        # in the air, and no earlier support is remembered
+        # in the air, with no earlier support to fade out
         for body in held:
             dynamics.load[body] = 1.0
         return
@@ -235,8 +235,8 @@ def _what(model: mujoco.MjModel, body: int) -> str:
     return model.body(body).name if body > 0 else "the surroundings"
 
 
-def _first_feel(world: World, body: int) -> None:
-    """When a prop is grasped: if it touches something it rests on it; if it touches nothing it is carried at once."""
+def _initial_support(world: World, body: int) -> None:
+    """What is assumed at a grasp: a prop that touches something rests on it, one that touches nothing is carried at once."""
     dynamics, data = world.dynamics(), world.data
     touching = bool(data.ncon) and bool((contact_bodies(world.model, data) == body).any())
     dofs = _free_dofs(world, body)
@@ -253,7 +253,7 @@ def _free_dofs(world: World, body: int) -> slice:
 
 def _outside_forces(world: World, held: set[int]) -> dict[int, tuple[float, Array, int]]:
     """For each held body: the upward force [N] of contacts with anything but the trees that hold it; the normal force (3,)
-    [N] of those contacts that do not support it, and the body that pushes hardest so (-1: none)."""
+    [N] of those contacts that do not support it, and the body with the largest of them (-1: none)."""
     model, data = world.model, world.data
     touching, force = contact_bodies(model, data), contact_forces(model, data)
     normal = data.contact.frame[:, :3]
@@ -269,8 +269,8 @@ def _outside_forces(world: World, held: set[int]) -> dict[int, tuple[float, Arra
 def _felt(
     body: int, touching: NDArray[np.int32], outside: NDArray[np.bool_], force: Array, normal: Array, upward: float, push: Array
 ) -> tuple[float, int]:  # fmt: skip
-    """The upward force on a body from what is `outside` (nbody,), and who obstructs it most (-1: nobody); `push` (3,) becomes
-    the normal force of all that obstructs it.
+    """The upward force on a body from what is `outside` (nbody,), and the body that obstructs it most (-1: none); `push` (3,)
+    becomes the normal force of all that obstructs it.
 
     force (ncon, 3): on the second body of each contact; normal (ncon, 3): from the first to the second.
     """

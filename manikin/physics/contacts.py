@@ -70,7 +70,7 @@ def contact_forces(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
 
 @kernel
 def _in_world_axes(wrench: Array, frame: Array) -> Array:
-    """Forces (k, 3), the first three numbers of each wrench (k, 6), turned by frames (k, 9) whose rows are axes."""
+    """Forces (k, 3), the first three numbers of each wrench (k, 6), rotated by frames (k, 9) whose rows are axes."""
     out = np.zeros((wrench.shape[0], 3))
     for c in range(wrench.shape[0]):
         for i in range(3):

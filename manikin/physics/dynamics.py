@@ -40,7 +40,7 @@ class Dynamics:
         self.factor, self.factor_diagonal = data.qLD, data.qLDiagInv
         self.sparsity = (model.M_rowadr.copy(), model.M_rownnz.copy(), model.M_colind.copy())
         self._last_dof = self._find_last_dofs()
-        # bias accelerations of bodies, found when first asked for at a state
+        # bias accelerations of bodies, computed when first needed at a state
         self._cacc = np.zeros((model.nbody, 6))
         self._biased = False
         self._moving: tuple[Any, ...] = (
@@ -151,7 +151,7 @@ class Dynamics:
         """Characters that are supported by their own feet from now on."""
         self.supports, self._response, self._answered = supports, None, False
         ends = np.cumsum([0] + [len(s.soles) for s in supports])
-        self._of = np.array(
+        self._spans = np.array(
             [(a, b, TRUSTED_FRICTION * s.friction, s.mass) for a, b, s in zip(ends, ends[1:], supports)], float
         ).reshape(-1, 4)  # fmt: skip
 
@@ -167,7 +167,7 @@ class Dynamics:
         feet, bias, rigid, soles, touching = standing(  # type: ignore[call-arg]
             roots, *joined, free, dofs, starts, self.qvel, self.xpos, self.xmat, *self.moving
         )
-        return Ground(feet, bias, rigid, soles, touching, self._of)
+        return Ground(feet, bias, rigid, soles, touching, self._spans)
 
     def response(self) -> Response:
         """How the world responds to control: computed once per state, valid until the next."""

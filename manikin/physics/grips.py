@@ -1,6 +1,6 @@
 """Grips that break: what fingers must bear to keep a prop in the palm, against the strength of the grip.
 
-Pressing a prop into the palm takes no strength of the fingers, and its friction helps to hold the prop. What pulls it out of
+Pressing a prop into the palm takes no finger strength, and its friction helps to hold the prop. What pulls it out of
 the palm, or along the palm beyond that friction, is borne by the grip.
 """
 

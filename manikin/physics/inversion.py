@@ -1,4 +1,4 @@
-"""How far soft flesh is squeezed: flesh that is turned inside out can stay so while all speeds look fine."""
+"""How far soft flesh is squeezed: inverted flesh can stay inverted while all speeds look normal."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ Ints = NDArray[np.int32]
 
 @kernel
 def _ratio(places: Array, corners: Ints, rest: float) -> float:
-    """The volume of one tetrahedron by its volume at rest."""
+    """The volume of one tetrahedron relative to its volume at rest."""
     a, b, c, d = places[corners[0]], places[corners[1]], places[corners[2]], places[corners[3]]
     ux, uy, uz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
     vx, vy, vz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
@@ -24,7 +24,7 @@ def _ratio(places: Array, corners: Ints, rest: float) -> float:
 
 @kernel
 def _least_ratio(places: Array, elements: Ints, rest: Array) -> tuple[float, int]:
-    """Smallest volume by volume at rest, and the tetrahedron that has it."""
+    """Smallest volume relative to volume at rest, and its tetrahedron."""
     least, which = np.inf, -1
     for e in range(elements.shape[0]):
         ratio = _ratio(places, elements[e], rest[e])
@@ -62,7 +62,7 @@ class Tetrahedra:
         return Tetrahedra(elements, rest, tuple(names), np.concatenate(owners))
 
     def least_ratio(self, data: mujoco.MjData) -> tuple[float, str]:
-        """Smallest volume by volume at rest, and whose it is; infinite where nothing is soft. Not above 0: inside out."""
+        """Smallest volume relative to rest, and its soft body; infinite where nothing is soft. Not above 0: inside out."""
         if not len(self.elements):
             return float("inf"), ""
         ratio, element = _least_ratio(data.flexvert_xpos, self.elements, self.rest)
@@ -87,7 +87,7 @@ def _by_joint(places: Array, elements: Ints, rest: Array, bones: Ints, sides: In
 @dataclass(frozen=True)
 class Squeeze:
     """How far the flesh around each joint of one character is squeezed. bones (m, 4): the bone nearest to each corner of each
-    tetrahedron, -1 for others; sides (n, 2): the two bones of each joint; rest (n,): angles at which flesh is at ease."""
+    tetrahedron, -1 for others; sides (n, 2): the two bones of each joint; rest (n,): angles at which flesh is at rest."""
 
     tetrahedra: Tetrahedra
     bones: Ints
@@ -95,7 +95,7 @@ class Squeeze:
     rest: Array
 
     def ratios(self, data: mujoco.MjData) -> Array:
-        """For each joint the smallest volume around it by its volume at rest; infinite where nothing is soft."""
+        """For each joint the smallest volume around it relative to its volume at rest; infinite where nothing is soft."""
         tets = self.tetrahedra
         if not len(tets.elements):
             return np.full(len(self.sides), np.inf)

@@ -1,4 +1,4 @@
-"""Where the pressure under a bone may lie: inside the hull of its contact points, or it tips over an edge."""
+"""Where the pressure under a bone may lie: inside the hull of its contact points; otherwise it tips over an edge."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def pressure_rows(points: Array, planar: bool) -> Array:
 
 @kernel
 def _hull(x: Array, y: Array) -> tuple[Ints, int]:
-    """Corners of the convex hull of a handful of points, counter-clockwise, and how many: 1 where all are one, 2 on a line."""
+    """Corners of the convex hull of a handful of points, counter-clockwise, and how many: 1 if all coincide, 2 on a line."""
     k = x.shape[0]
     start, far = 0, 0
     for i in range(1, k):
@@ -90,9 +90,9 @@ def _hull(x: Array, y: Array) -> tuple[Ints, int]:
             if best < 0:
                 best = i
                 continue
-            turn = (x[best] - x[here]) * (y[i] - y[here]) - (y[best] - y[here]) * (x[i] - x[here])
+            cross = (x[best] - x[here]) * (y[i] - y[here]) - (y[best] - y[here]) * (x[i] - x[here])
             near = (x[best] - x[here]) ** 2 + (y[best] - y[here]) ** 2 < (x[i] - x[here]) ** 2 + (y[i] - y[here]) ** 2
-            if turn < 0 or (turn == 0 and near):
+            if cross < 0 or (cross == 0 and near):
                 best = i
         if (x[best] - x[start]) ** 2 + (y[best] - y[start]) ** 2 < ALIGNED**2:
             break

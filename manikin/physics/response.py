@@ -1,4 +1,4 @@
-"""Response: how a constrained world answers to control. Everything of interest is affine in one input.
+"""Response: how a constrained world responds to control. Everything of interest is affine in one input.
 
 The input is the mass-weighted joint acceleration z = C^T qacc with M = C C^T. Then for a task with Jacobian J
     task acceleration = (J C^-T) z + bias,      qacc(z) = C^-T z,      torque(z), constraint force(z): affine in z,
@@ -41,9 +41,9 @@ def _unit_rows(LD: Array, root: Array, start: Ints32, count: Ints32, column: Int
     for d in range(n):
         units[d, d] = 1.0
         for k in range(start[d], start[d] + count[d] - 1):
-            c, share = column[k], LD[k]
+            c, factor = column[k], LD[k]
             for i in range(c + 1):
-                units[d, i] -= share * units[c, i]
+                units[d, i] -= factor * units[c, i]
     for d in range(n):
         for i in range(d + 1):
             units[d, i] *= root[i]
@@ -108,7 +108,7 @@ def _add_frame(
     cdof: Array, cvel: Array, cacc: Array,
 ) -> None:  # fmt: skip
     """Add sign x (rows and bias acceleration) of a point of a body; six rows, or the first three only."""
-    turn = rows.shape[0] == 6
+    rotates = rows.shape[0] == 6
     ax, ay, az = point[0] - centre[0], point[1] - centre[1], point[2] - centre[2]
     d = last_dof
     while d >= 0:
@@ -116,7 +116,7 @@ def _add_frame(
         rows[0, d] += sign * (w[3] + w[1] * az - w[2] * ay)
         rows[1, d] += sign * (w[4] + w[2] * ax - w[0] * az)
         rows[2, d] += sign * (w[5] + w[0] * ay - w[1] * ax)
-        if turn:
+        if rotates:
             for k in range(3):
                 rows[3 + k, d] += sign * w[k]
         d = dof_parent[d]
@@ -125,7 +125,7 @@ def _add_frame(
     bias[0] += sign * (cacc[3] + cacc[1] * az - cacc[2] * ay + q * vz - r * vy)
     bias[1] += sign * (cacc[4] + cacc[2] * ax - cacc[0] * az + r * vx - p * vz)
     bias[2] += sign * (cacc[5] + cacc[0] * ay - cacc[1] * ax + p * vy - q * vx)
-    if turn:
+    if rotates:
         for k in range(3):
             bias[3 + k] += sign * cacc[k]
 
@@ -335,7 +335,7 @@ def _passive_least_force(L: Array, weights: Array, passive: Ints, wanted: Array)
     cholesky(gram)
     out = np.zeros(m)
     left = wanted.copy()
-    # the second round takes back what the regular term and rounding left over
+    # a second round removes the error of the regular term and of rounding
     for _ in range(2):
         y = substitute(gram, left.copy())
         for r in range(m):
@@ -378,19 +378,19 @@ def torques(
 
 @routine
 def press(
-    z: Array, h: Array, rigid: Array, soles: Array, touching: Array, of: Array, ground: Array,
+    z: Array, h: Array, rigid: Array, soles: Array, touching: Array, spans: Array, ground: Array,
     LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
 ) -> float:  # fmt: skip
     """Fill `ground` (m, 3) with the forces at the sole points that come nearest to what the motion z needs; the worst miss."""
     total = _force(z, LD, root, start, count, column) + h
     worst = 0.0
-    for s in range(of.shape[0]):
-        a, b = int(of[s, 0]), int(of[s, 1])
+    for s in range(spans.shape[0]):
+        a, b = int(spans[s, 0]), int(spans[s, 1])
         wrench = np.empty(6)
         for k in range(6):
             wrench[k] = dot(rigid[6 * s + k], total)
         ground[a:b], missed = ground_forces(
-            wrench, rigid[6 * s : 6 * s + 6], soles[3 * a : 3 * b], touching[a:b], of[s, 2], of[s, 3]
+            wrench, rigid[6 * s : 6 * s + 6], soles[3 * a : 3 * b], touching[a:b], spans[s, 2], spans[s, 3]
         )  # fmt: skip
         worst = max(worst, missed)
     return worst
@@ -398,14 +398,14 @@ def press(
 
 @routine
 def give_wrench(
-    h: Array, rigid: Array, soles: Array, of: Array, ground: Array, motion: Array, basis: Array, used: int,
+    h: Array, rigid: Array, soles: Array, spans: Array, ground: Array, motion: Array, basis: Array, used: int,
     LD: Array, root: Array, start: Ints32, count: Ints32, column: Ints32,
 ) -> int:  # fmt: skip
     """Impose that the ground gives just the forces `ground`: along each rigid motion, M qacc + h equals their work."""
-    for s in range(of.shape[0]):
+    for s in range(spans.shape[0]):
         for k in range(6 * s, 6 * s + 6):
             given = -dot(rigid[k], h)
-            for p in range(int(of[s, 0]), int(of[s, 1])):
+            for p in range(int(spans[s, 0]), int(spans[s, 1])):
                 for i in range(3):
                     given += ground[p, i] * dot(soles[3 * p + i], rigid[k])
             row = weighted(rigid[k], LD, root, start, count, column)
@@ -525,12 +525,12 @@ class Response:
     @property
     def standing(self) -> bool:
         """Whether a character stands on its own feet."""
-        return len(self.ground.of) > 0
+        return len(self.ground.spans) > 0
 
     @property
     def ground_maps(self) -> tuple[Array, Array, Array, Array]:
         """Where characters on their own feet press: rigid motions, rows of the soles, which touch, whose they are."""
-        return self.ground.rigid, self.ground.soles, self.ground.touching, self.ground.of
+        return self.ground.rigid, self.ground.soles, self.ground.touching, self.ground.spans
 
     def rows(self, jacobian: Array) -> Array:
         """J C^-T (k, n): task acceleration per unit of input."""
@@ -549,7 +549,7 @@ class Response:
         return acceleration(z, self.units)
 
     def input(self, qacc: Array) -> Array:
-        """The input z (n,) that stands for joint accelerations."""
+        """The input z (n,) of joint accelerations."""
         return weighted(qacc, *self._factor)
 
     def torque(self, z: Array) -> tuple[Array, Array]:
@@ -562,7 +562,7 @@ class Response:
         return torque, force
 
     def forward(self, torque: Array) -> Array:
-        """Joint accelerations (nv,) that torques cause under rigid constraints (Eq. 7, 8 and 10): the referee of tests."""
+        """Joint accelerations (nv,) that torques cause under rigid constraints (Eq. 7, 8 and 10): the reference for tests."""
         push = -self.h.copy()
         push[self.layout.actuated] += torque
         row = push[None].copy()

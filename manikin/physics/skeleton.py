@@ -1,12 +1,12 @@
-"""Skeleton: how the bones of one character answer to the accelerations of their active joints.
+"""Skeleton: how the bones of one character respond to the accelerations of their active joints.
 
 Kim & Pollard 2011, sections 5.1 to 5.4. With qacc = T u + t0 for the accelerations u of the active joints, every bone
 acceleration is affine in u (Eq. 2), and so are the torques (Eq. 10). Free nodes of flesh are bodies of their own, so the
-skeleton's block of the world's inertia is all there is to differentiate; what flesh and contacts do enters as a force.
+skeleton's block of the world's inertia is all that is needed; the effect of flesh and contacts enters as a force.
 
 A bone that stands on something is tied to it by a temporary joint: its contact points do not accelerate. One point leaves the
-root a ball joint, two a hinge, three or more nothing. Only so can the centre of gravity be controlled. The world's own
-contacts stay as they are, and if friction is not enough, it slips.
+root a ball joint, two a hinge, three or more nothing. Only then can the centre of gravity be controlled. The world's own
+contacts stay as they are, and if friction does not suffice, the bone slips.
 """
 
 from dataclasses import dataclass
@@ -20,25 +20,25 @@ from numpy.typing import NDArray
 from manikin.compiled import kernel
 from manikin.physics.contacts import contact_bodies
 from manikin.physics.inversion import Squeeze, find_squeeze
-from manikin.physics.skeleton_rows import answer_at, block, opening
+from manikin.physics.skeleton_rows import block, maps_at, opening
 from manikin.physics.world import World
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 
-# a contact nearer than this [m] bears
+# a contact nearer than this [m] bears load
 BEARING = 0.0015
 # a contact bears from below when the upward component of its normal is at least this
 UPWARD = 0.5
-# points of the bearing bone that are looked at
+# how many points of the bearing bone are used at most
 MOST_POINTS = 8
 
 
-class Answer(NamedTuple):
+class JointMaps(NamedTuple):
     """qacc (n,) = T u + t0 over the skeleton's DOFs, torque (na,) = D u + torque0, press (m,) = P u + press0: what the ground
-    gives to the temporary joint, first its upward force [N], then its moments [N m] about the edges of the points' hull,
-    positive while the pressure lies inside. bone: the one that stands, -1 for none. closed (k, na) u = closed0: closed loops
+    exerts at the temporary joint, first its upward force [N], then its moments [N m] about the edges of the points' hull,
+    positive while the pressure lies inside. bone: the supporting one, -1 for none. closed (k, na) u = closed0: closed loops
     stay closed (Eq. 14).
     """
 
@@ -94,7 +94,7 @@ class Skeleton:
 
     @cached_property
     def _place(self) -> Ints:
-        """Where a DOF stands among these; -1 for others. DOFs of nodes come after those of bones."""
+        """The position of a DOF among these; -1 for others. DOFs of nodes come after those of bones."""
         place = np.full(int(self.dofs.max()) + 1, -1)
         place[self.dofs] = np.arange(len(self.dofs))
         return place
@@ -122,7 +122,7 @@ class Skeleton:
         """The skeleton's block (n, n) of the inertia."""
         return block(world.data.M, *world.dynamics().sparsity, self._place, self.dofs)
 
-    def answer(self, world: World, stand: Stand | None, felt: Array | None = None) -> Answer:
+    def maps(self, world: World, stand: Stand | None, felt: Array | None = None) -> JointMaps:
         """The affine maps at the present state. felt (nv,): generalised forces from outside that control knows of."""
         data, dynamics = world.data, world.dynamics()
         closed, closed0 = self._closed(world)
@@ -132,15 +132,15 @@ class Skeleton:
             # on the stop
             known = known + data.qfrc_constraint - world.stopped
             stand = self._nowhere
-        found = answer_at(  # type: ignore[call-arg]
+        found = maps_at(  # type: ignore[call-arg]
             data.M, *dynamics.sparsity, self._place, self.dofs, data.qfrc_bias, data.qfrc_passive, known, len(self.root),
             stand.bone, stand.points, *dynamics.moving, closed,
         )  # fmt: skip
-        return Answer(*found, stand.bone, closed, closed0)
+        return JointMaps(*found, stand.bone, closed, closed0)
 
     @cached_property
     def _known(self) -> Array:
-        """Forces (nv,) from outside that control knows of, when it knows of none."""
+        """External forces (nv,) that control knows of by default: none."""
         return np.zeros(self.motions)
 
     @cached_property
@@ -153,8 +153,8 @@ class Skeleton:
         return np.zeros((0, len(self.active))), np.zeros(0)
 
     def _closed(self, world: World) -> tuple[Array, Array]:
-        """Rows (k, na) and right-hand side (k,) of Eq. 14. The gap that is left is not pulled together here: what holds
-        the loop in the world does that."""
+        """Rows (k, na) and right-hand side (k,) of Eq. 14. The remaining gap is not closed here: the constraint
+        in the world does that."""
         if not self.loops:
             return self._open
         dynamics = world.dynamics()
@@ -229,7 +229,7 @@ def find_skeleton(
         bone_of[world.body(name)] = world.body(name)
     for node, bone in nodes.items():
         bone_of[world.body(node)] = world.body(bone)
-    # a stop that acts before the end of a joint's range is what control keeps off
+    # a stop may act before the end of a joint's range: control keeps clear of it
     low, high = model.jnt_range[numbers].T + np.outer([1.0, -1.0], model.jnt_margin[numbers])
     forced = model.actuator_forcelimited[actuators].astype(bool)
     return Skeleton(

@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 
-# of the root's motions, those that contact points move by less than this share of the most are free
+# motions of the root that move the contact points by less than this fraction of the largest are free
 STILL = 1e-3
 # motions of a free root
 FREE = 6
@@ -21,12 +21,13 @@ FLAT = 1e-6
 
 
 @kernel
-def answer_at(
+def maps_at(
     M: Array, start: Ints32, count: Ints32, column: Ints32, place: Ints, dofs: Ints, bias: Array, passive: Array, known: Array,
     nr: int, bone: int, points: Array, com: Array, tree: Ints32, last_dof: Ints, dof_parent: Ints32, cdof: Array, cvel: Array,
     cacc: Array, closed: Array,
 ) -> tuple[Array, Array, Array, Array, Array, Array]:  # fmt: skip
-    """All of Answer but the bone. known (nv,): forces that control knows of; points (k, 3): where the bone stands, if any."""
+    """All fields of JointMaps but the bone and the loops. known (nv,): forces that control knows of; points (k, 3): where the
+    bone is supported, if anywhere."""
     n = dofs.shape[0]
     h = np.empty(n)
     for i in range(n):
@@ -34,24 +35,24 @@ def answer_at(
     inertia = block(M, start, count, column, place, dofs)
     k = points.shape[0]
     if k == 0:
-        return _answer(inertia, h, nr, np.zeros((0, n)), np.zeros(0), np.zeros((0, 0)), closed)
+        return _maps(inertia, h, nr, np.zeros((0, n)), np.zeros(0), np.zeros((0, 0)), closed)
     jac, wanted = point_rows(points, com[tree[bone]], last_dof[bone], dof_parent, cdof, cvel[bone], cacc[bone])
     lever = np.empty((3 * k, n))
     for r in range(3 * k):
         wanted[r] = -wanted[r]
         for i in range(n):
             lever[r, i] = jac[r, dofs[i]]
-    # a planar root cannot feel how pressure is spread across its plane
-    return _answer(inertia, h, nr, lever, wanted, pressure_rows(points, nr < FREE), closed)
+    # on a planar root, pressure across its plane has no effect
+    return _maps(inertia, h, nr, lever, wanted, pressure_rows(points, nr < FREE), closed)
 
 
 @kernel
-def _answer(
+def _maps(
     M: Array, h: Array, nr: int, lever: Array, wanted: Array, edges: Array, closed: Array
 ) -> tuple[Array, Array, Array, Array, Array, Array]:  # fmt: skip
-    """The same from the inertia M (n, n) and other forces h (n,). lever (3 k, n), wanted (3 k,): contact points that shall
-    accelerate so, if any. edges (m, 3 k): rows on the forces at those points. closed (c, na): rows that keep loops closed.
-    What holds a loop together may add any torques closed^T f; of those that move the joints alike the least are taken."""
+    """The same from the inertia M (n, n) and other forces h (n,). lever (3 k, n), wanted (3 k,): contact points and
+    their prescribed accelerations, if any. edges (m, 3 k): rows on the forces at those points. closed (c, na): rows that keep
+    loops closed. A loop may add any torques closed^T f; of all torques with the same motion, the smallest are taken."""
     n = M.shape[0]
     na = n - nr
     Mrr, Mra = np.ascontiguousarray(M[:nr, :nr]), np.ascontiguousarray(M[:nr, nr:])
@@ -65,7 +66,7 @@ def _answer(
     else:
         # the root's motions that the points resist, and those that they leave free
         root, rest = np.ascontiguousarray(lever[:, :nr]), np.ascontiguousarray(lever[:, nr:])
-        # what fewer rows than motions leave free is told by the full decomposition alone
+        # with fewer rows than motions, only the full decomposition contains all free ones
         U, s, Vt = np.linalg.svd(root, root.shape[0] < nr)
         rank = 0
         for value in s:
@@ -88,13 +89,13 @@ def _answer(
     D, torque0 = force[nr:].copy(), force0[nr:].copy()
     P, press0 = np.zeros((edges.shape[0], na)), np.zeros(edges.shape[0])
     if lever.shape[0] > 0:
-        # forces at the points, and where the standing bone is not the root, what they do to the joints
+        # forces at the points and, where the supporting bone is not the root, their effect on the joints
         given = np.ascontiguousarray(inverse.T)
         per, fixed = np.dot(given, np.ascontiguousarray(force[:nr])), np.dot(given, force0[:nr])
         P, press0 = np.dot(edges, per), np.dot(edges, fixed)
-        turn = np.ascontiguousarray(lever[:, nr:].T)
-        D -= np.dot(turn, per)
-        torque0 -= np.dot(turn, fixed)
+        on_joints = np.ascontiguousarray(lever[:, nr:].T)
+        D -= np.dot(on_joints, per)
+        torque0 -= np.dot(on_joints, fixed)
     if closed.shape[0] > 0:
         across = np.ascontiguousarray(closed.T)
         held = np.dot(across, np.linalg.solve(np.dot(closed, across), closed))

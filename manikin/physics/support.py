@@ -52,7 +52,7 @@ class Ground(NamedTuple):
     """Where characters stand, at one state.
 
     feet, feet_bias: rows (k, n) of the feet that touch, to be kept still. rigid (6 s, n), soles (3 m, n), touching (m,): see
-    `ground_forces`. of (s, 4): for each support its first and last sole point, friction that is planned with, mass.
+    `ground_forces`. spans (s, 4): for each support its first and last sole point, friction that is planned with, mass.
     """
 
     feet: Array
@@ -60,7 +60,7 @@ class Ground(NamedTuple):
     rigid: Array
     soles: Array
     touching: Array
-    of: Array
+    spans: Array
 
 
 @kernel

@@ -17,10 +17,10 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-POINT, TURN, AXIS, GAZE, CENTRE, HINGE = range(6)
+POINT, ORIENTATION, AXIS, GAZE, CENTRE, HINGE = range(6)
 # numbers that a probe's value has; a centre of mass has one per axis
-_VALUES = {POINT: 3, TURN: 4, AXIS: 9, GAZE: 15, HINGE: 1}
-_ROWS = {POINT: 3, TURN: 3, AXIS: 2, GAZE: 2, HINGE: 1}
+_VALUES = {POINT: 3, ORIENTATION: 4, AXIS: 9, GAZE: 15, HINGE: 1}
+_ROWS = {POINT: 3, ORIENTATION: 3, AXIS: 2, GAZE: 2, HINGE: 1}
 _NUMBERS = 12
 
 
@@ -28,8 +28,8 @@ class Probe(NamedTuple):
     """What to measure, and where.
 
     POINT  numbers = offset (3) in the body's frame; value: place [m]
-    TURN   value: quaternion; rows: angular velocity
-    AXIS   numbers = axis (3) and two tangents (6) in the body's frame; value: the same in world axes; rows: the turn
+    ORIENTATION   value: quaternion; rows: angular velocity
+    AXIS   numbers = axis (3) and two tangents (6) in the body's frame; value: the same in world axes; rows: rotation
            about the tangents
     GAZE   as AXIS, numbers also = straight ahead (3) in the frame of the body `carrier`; value: also the body's place
            and straight ahead in world axes
@@ -68,7 +68,7 @@ class Survey:
             self.numbers[k, : len(probe.numbers)] = probe.numbers
             if probe.kind == CENTRE:
                 self.items[k, 4] = centres
-                # an axis that is not wanted is -1
+                # an unused axis is -1
                 self.items[k, 5:8] = (*probe.axes, -1, -1)[:3]
                 centres += 1
         size = len(self._masses[0][0]) if self._masses else 0
@@ -150,9 +150,9 @@ def point_rows(
 
 
 @kernel
-def _rotate(turn: Array, vector: Array, out: Array) -> None:
+def _rotate(matrix: Array, vector: Array, out: Array) -> None:
     for k in range(3):
-        out[k] = turn[3 * k] * vector[0] + turn[3 * k + 1] * vector[1] + turn[3 * k + 2] * vector[2]
+        out[k] = matrix[3 * k] * vector[0] + matrix[3 * k + 1] * vector[1] + matrix[3 * k + 2] * vector[2]
 
 
 @kernel
@@ -252,19 +252,19 @@ def take(
                 point[k] += value[v + k]
                 value[v + k] = point[k]
         frame_rows(point, com[root[b]], last_dof[b], dof_parent, cdof, cvel[b], cacc[b], jac6, rate6, bias6)
-        if kind in (POINT, TURN):
+        if kind in (POINT, ORIENTATION):
             first = 0 if kind == POINT else 3
             for k in range(3):
                 rate[r + k], bias[r + k] = rate6[first + k], bias6[first + k]
                 for d in range(n):
                     jac[r + k, d] = jac6[first + k, d]
-            if kind == TURN:
+            if kind == ORIENTATION:
                 for k in range(4):
                     value[v + k] = xquat[b, k]
             continue
         for t in range(3):
             _rotate(xmat[b], numbers[i, 3 * t : 3 * t + 3], value[v + 3 * t : v + 3 * t + 3])
-        # the tangents turn with the body, and w . (w x t) = 0: no further bias
+        # the tangents rotate with the body, and w . (w x t) = 0: no further bias
         for t in range(2):
             for m in range(3):
                 w = value[v + 3 + 3 * t + m]

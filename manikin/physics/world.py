@@ -1,4 +1,4 @@
-"""World: a MuJoCo model and its data. The only thing in the package that mutates.
+"""World: a MuJoCo model and its data. All state of the simulation is in here.
 
 A step has two halves so that a controller sees the present state: `refresh` brings kinematics, inertia and constraints up
 to date (mj_step1), `step` applies a control and integrates (mj_step2). Plain mj_step replays the same numbers.
@@ -25,7 +25,7 @@ from manikin.physics.state import State
 Array = NDArray[np.float64]
 
 INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
-# a body or joint this fast has left the physics we simulate [m/s, rad/s]
+# beyond this speed of a body or joint [m/s, rad/s] the simulation has diverged
 TOO_FAST = 500.0
 
 # MuJoCo writes warnings to MUJOCO_LOG.TXT in the current folder; World detects and reports divergence instead
@@ -84,7 +84,7 @@ class Control:
 
 
 class Obstruction(NamedTuple):
-    """What pushes a held prop otherwise than from below: the body it touches, the force (3,) [N] on the prop, which bodies
+    """What pushes a held prop from any side but below: the body it touches, the force (3,) [N] on the prop, which bodies
     it holds back (the prop and the hands on it), and whether it is strong enough to count as blocking."""
 
     by: int
@@ -115,10 +115,10 @@ class World:
         # equalities switched since the recorder last looked
         self.switched: list[int] = []
         self.grips = self._find_grips()
-        # bodies that hands hold now, and which bodies (nbody,) belong to nobody who holds something
+        # bodies that hands hold now, and which bodies (nbody,) belong to no character that holds something
         self.held: set[int] = set()
         self.outside = np.ones(self.model.nbody, bool)
-        # what stands in the way of held props, by body
+        # what obstructs held props, by body
         self.obstructions: dict[int, Obstruction] = {}
         # force [N] above which a prop slips out of a hand, by name
         self.grip_limits: dict[str, float] = {}
@@ -131,7 +131,7 @@ class World:
         self.forward()
 
     def _find_torque_limits(self) -> tuple[Array, Array]:
-        """Of motors the range of their input, which is a torque; of servos the range of their force."""
+        """For motors the range of their input, which is a torque; for servos the range of their force."""
         servo = self.model.actuator_forcelimited.astype(bool)
         limited = servo | self.model.actuator_ctrllimited.astype(bool)
         given = np.where(servo[:, None], self.model.actuator_forcerange, self.model.actuator_ctrlrange)
@@ -149,7 +149,7 @@ class World:
         return out
 
     def find_held(self) -> None:
-        """Note which bodies hands hold, after grips were switched."""
+        """Update which bodies hands hold, after grips were switched."""
         model = self.model
         active = [e for _, _, e in self.grips if self.data.eq_active[e]]
         self.held = {int(model.eq_obj2id[e]) for e in active}

@@ -1,1 +1,1 @@
-"""Planners: they choose what to ask for, by thinking or by trying ahead."""
+"""Planners: they choose inputs by previewing them."""

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# trials nearer to each other than this part of an input's range teach more about noise than about rates
+# trials nearer to each other than this fraction of an input's range say more about noise than about rates
 NOISE = 0.12
-# a trial is no farther from the best so far than this part of an input's range
+# no trial is farther from the best so far than this fraction of an input's range
 REACH = 0.3
 
 
@@ -57,8 +57,8 @@ def choose(
 ) -> Choice:
     """Preview up to `budget` inputs on branches of a run, which itself stays where it is, and take the best.
 
-    apply: gives a branch its input. outcome: runs the branch and says what followed; None: it failed.
-    rates (k, n): how the outcome is expected to change with the input; low, high (n,): between which inputs are searched.
+    apply: gives a branch its input. outcome: runs the branch and returns what followed; None: it failed.
+    rates (k, n): how the outcome is expected to change with the input; low, high (n,): the range of the inputs.
     within: a miss that is good enough to stop.
     """
     trials: list[Trial] = []
@@ -84,8 +84,8 @@ def _learned(guess: Array, trials: Sequence[Trial], span: Array) -> Array:
     # inputs relative to their range, so that metres and centimetres count alike
     steps = np.array([(i - inputs) / span for i, _, _ in good])
     reached = np.array([o - outcome for _, o, _ in good])
-    sure = NOISE**2 * np.eye(len(span))
-    rates: Array = np.linalg.solve(steps.T @ steps + sure, steps.T @ reached + sure @ (guess * span).T).T / span
+    prior = NOISE**2 * np.eye(len(span))
+    rates: Array = np.linalg.solve(steps.T @ steps + prior, steps.T @ reached + prior @ (guess * span).T).T / span
     return rates
 
 

@@ -88,7 +88,8 @@ def _controller(scene: Scene, world: World, actors: list[Actor]) -> Prioritized 
         damping = Direct.damping if how.soft is None else how.soft
         return Direct(skeletons, how.formulation, damping, how.contact_joints, how.compliant)
     soft = Prioritized.soft if how.soft is None else how.soft
-    return Prioritized(soft, how.compensate, (JointLimits(),) if how.joint_limits else ())
+    most = Prioritized.max_acceleration if how.max_acceleration is None else how.max_acceleration
+    return Prioritized(soft, how.compensate, (JointLimits(),) if how.joint_limits else (), most)
 
 
 def _meta(scene: Scene, actors: list[Actor]) -> dict[str, Any]:

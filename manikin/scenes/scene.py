@@ -32,6 +32,7 @@ class ControlSpec(Table):
 
     rate: float = Field(default=500.0, ge=10, le=2000)
     soft: float | None = Field(default=None, gt=0, lt=1)  # each controller has its own default
+    max_acceleration: float | None = Field(default=None, gt=0, le=1000)  # prioritized
     joint_limits: bool = True
     compensate: bool = True
     formulation: Literal["acceleration", "velocity", "torque"] = "acceleration"  # direct: what is minimized

@@ -11,7 +11,7 @@ from manikin.controllers.direct import Direct
 from manikin.errors import InputError
 from manikin.studio.live import Live
 from manikin.studio.messages import Pose
-from manikin.tasks.ik import Wish, solve_pose
+from manikin.tasks.ik import Target, solve_pose
 from manikin.tasks.measures import Orientation, Points, Posture
 
 Array = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Doll:
         root = np.array([self._root])
         turn, place = Orientation(root), Points(root, np.zeros((1, 3)))
         self._fixed = [
-            Wish(turn, data.xquat[self._root].copy(), FIRM), Wish(place, data.xpos[self._root].copy(), FIRM),
+            Target(turn, data.xquat[self._root].copy(), FIRM), Target(place, data.xpos[self._root].copy(), FIRM),
         ]  # fmt: skip
         self._posture = Posture(self.skeleton.address, self.skeleton.active)
         self._ends = [(np.array([a]), p, b, q[0]) for (a, b), (p, q) in self.skeleton.loops]
@@ -57,13 +57,13 @@ class Doll:
         if body not in next(iter(live.cast.characters.values())):
             raise InputError(f"pose.target: '{message.target}' is not a bone of the first creature")
         data = world.data
-        wishes = [
+        targets = [
             *self._fixed,
-            *(Wish(Points(a, p), data.xpos[b] + data.xmat[b].reshape(3, 3) @ q, FIRM) for a, p, b, q in self._ends),
-            Wish(Points(np.array([body]), point[None]), np.array(message.goal), PULL),
-            Wish(self._posture, data.qpos[self._posture.qpos].copy(), KEEP),
+            *(Target(Points(a, p), data.xpos[b] + data.xmat[b].reshape(3, 3) @ q, FIRM) for a, p, b, q in self._ends),
+            Target(Points(np.array([body]), point[None]), np.array(message.goal), PULL),
+            Target(self._posture, data.qpos[self._posture.qpos].copy(), KEEP),
         ]
-        solve_pose(world, wishes, TRIALS)
+        solve_pose(world, targets, TRIALS)
         bent = data.qpos[self._posture.qpos].copy()
         data.qpos[:] = self._first
         data.qpos[self._posture.qpos] = bent

@@ -141,9 +141,7 @@ class Explainer:
         if not isinstance(controller, Direct):
             return ()
         return tuple(
-            CreatureWhy(
-                root, names[d.answer.bone] if d.answer.bone >= 0 else "", bool(d.slack.any()), controller.contradictions
-            )
+            CreatureWhy(root, names[d.maps.bone] if d.maps.bone >= 0 else "", bool(d.slack.any()), controller.contradictions)
             for root, d in zip(self.live.cast.characters, controller.last)
         )
 

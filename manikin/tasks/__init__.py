@@ -1,1 +1,1 @@
-"""Tasks: what is measured times the law of what is wanted."""
+"""Tasks: a measure (what is controlled) combined with a law (how)."""

@@ -23,10 +23,10 @@ class Aim(NamedTuple):
 
 
 class Goal(Protocol):
-    """Anything that can say where to go."""
+    """Anything that a task can be headed for, fixed or moving."""
 
     def at(self, world: World, moving: bool = True) -> Aim:
-        """Where it is; `moving` False leaves out rate and acceleration where they cost time."""
+        """Where it is; `moving` False skips rate and acceleration where they are costly."""
         ...
 
 
@@ -61,7 +61,7 @@ class OnBody:
 
 @dataclass(frozen=True)
 class Over:
-    """A place that goes along with a point of a body, at a distance in world axes: above a foot, whichever way it tilts."""
+    """A place at a fixed offset in world axes from a point of a body: above a foot, however it tilts."""
 
     body: int
     offset: Array  # (1, 3) [m] in its frame
@@ -78,31 +78,31 @@ class Over:
 
 @dataclass(frozen=True)
 class Braced:
-    """A place for the centre of mass that makes ready for a load: it stands back by a share of what the load will add.
+    """A goal for the centre of mass that anticipates a load: it lies back by part of the shift that the load will cause.
 
-    A load of mass m at p brings the common centre forward by m / (M + m) (p - c). Whoever knows the weight leans back
-    before lifting; without that the pressure under the feet must run ahead of the load to push the body back under it.
-    What is carried already (World.load) counts in the measure, so no more is made ready for it.
+    A load of mass m at p shifts the common centre by m / (M + m) (p - c). People who know the weight lean back before they
+    lift; without that the centre of pressure would first have to move further forward to push the body back. What is
+    already carried (World.load) counts in the measure and is no longer anticipated.
     """
 
     place: Array  # (k,) along `axes`
     axes: tuple[int, ...]
     body: int
     fraction: float  # m / (M + m)
-    share: float
+    compensation: float  # 0 to 1: the part of that shift that is anticipated
 
     def at(self, world: World, moving: bool = True) -> Aim:
         dynamics, out = world.dynamics(), np.empty(len(self.axes))
-        _lean(self.place, self.axes, self.body, self.share * self.fraction, dynamics.load, dynamics.xpos, out)
+        _lean(self.place, self.axes, self.body, self.compensation * self.fraction, dynamics.load, dynamics.xpos, out)
         return Aim(out)
 
 
 @kernel
 def _lean(
-    place: Array, axes: tuple[int, ...], body: int, share: float, load: Array, xpos: Array, out: Array
+    place: Array, axes: tuple[int, ...], body: int, fraction: float, load: Array, xpos: Array, out: Array
 ) -> None:  # fmt: skip
     """See Braced."""
-    left = share * (1.0 - load[body])
+    left = fraction * (1.0 - load[body])
     for i in range(out.shape[0]):
         out[i] = place[i] - left * (xpos[body, axes[i]] - place[i])
 
@@ -118,18 +118,18 @@ class Flight(NamedTuple):
 def flight_to_plane(world: World, body: int, origin: Array, normal: Array) -> Flight:
     """Ballistic flight of a free body to the plane through `origin` that it approaches against `normal`.
 
-    A body that flies away from the plane never arrives: seconds is infinite, place and velocity are those of now.
+    A body that flies away from the plane never arrives: seconds is infinite, place and velocity are the present ones.
     """
     data, gravity = world.data, world.model.opt.gravity
     dof = int(world.model.body_dofadr[body])
     place, velocity = data.xpos[body].copy(), data.qvel[dof : dof + 3].copy()
     closing = -float(velocity @ normal)
     pull = -float(gravity @ normal)
-    way = float((place - origin) @ normal)
+    gap = float((place - origin) @ normal)
     if abs(pull) < 1e-9:
-        seconds = way / closing if closing > 1e-3 else float("inf")
+        seconds = gap / closing if closing > 1e-3 else float("inf")
     else:
-        root = closing * closing + 2 * pull * way
+        root = closing * closing + 2 * pull * gap
         seconds = (-closing + np.sqrt(root)) / pull if root > 0 else float("inf")
     if not np.isfinite(seconds):
         return Flight(float("inf"), place, velocity)
@@ -152,33 +152,33 @@ def depth(world: World, body: int, direction: Array) -> float:
 
 @dataclass(frozen=True)
 class Meet:
-    """Where a palm meets a flying thing, and how it moves along.
+    """Where a palm meets a flying prop, and how it then moves with it.
 
     Abe & Popovic 2006, section 5: stabilization puts the hand where the ball should be caught, tracking then matches the
-    hand's velocity to the ball's. The hand waits a little before the plane and gives way with a steady acceleration, for
-    `seconds`, so that it has a share of the ball's velocity when the ball catches up with it, as far behind the plane.
-    Without `moving` it is the place to wait at.
+    hand's velocity to the ball's. The hand waits slightly in front of the plane, then recedes with constant acceleration
+    for `seconds`, so that it moves with a fraction of the ball's velocity when the ball reaches it, equally far behind the
+    plane. Without `moving` it is the place to wait at.
     """
 
     body: int
     origin: Array
     normal: Array
-    give: float  # share of its velocity
+    give: float  # fraction of its velocity
     most: float  # [m/s]
     seconds: float
 
     def at(self, world: World, moving: bool = True) -> Aim:
         flight = flight_to_plane(world, self.body, self.origin, self.normal)
         speed = max(float(np.linalg.norm(flight.velocity)), 1e-9)
-        share = min(self.give, self.most / speed)
-        # the hand's way is half the share of what the ball flies in that time; the plane halves it
-        late = 0.25 * share * self.seconds
+        ratio = min(self.give, self.most / speed)
+        # the hand travels ratio / 2 of the ball's path in that time, and the plane lies halfway
+        late = 0.25 * ratio * self.seconds
         gravity = world.model.opt.gravity
         velocity = flight.velocity + late * gravity
         place = flight.place + late * flight.velocity + 0.5 * late**2 * gravity
         heading = velocity / max(float(np.linalg.norm(velocity)), 1e-9)
         place = place + depth(world, self.body, heading) * heading
-        rate = share * velocity
+        rate = ratio * velocity
         start = place - 0.5 * self.seconds * rate
         if not moving or not np.isfinite(flight.seconds):
             return Aim(start)
@@ -191,7 +191,7 @@ class Meet:
 
 @dataclass(frozen=True)
 class Against:
-    """The direction from which a flying thing comes, where it crosses a plane."""
+    """The direction opposite to a prop's flight where it crosses a plane."""
 
     body: int
     origin: Array
@@ -203,15 +203,15 @@ class Against:
 
 
 def launch_velocity(place: Array, target: Array, gravity: float) -> Array:
-    """The slowest velocity [m/s] that takes a thing from `place` to `target` (3,) in free flight."""
-    way = target - place
-    along = float(np.hypot(way[0], way[1]))
-    rise = float(way[2])
+    """The slowest velocity [m/s] that takes a prop from `place` to `target` (3,) in free flight."""
+    offset = target - place
+    along = float(np.hypot(offset[0], offset[1]))
+    rise = float(offset[2])
     # least speed: v^2 = g (h + sqrt(h^2 + d^2)), at the angle halfway between the line of sight and the vertical
     far = float(np.hypot(along, rise))
     speed = np.sqrt(gravity * (rise + far))
     angle = 0.5 * (np.pi / 2 + np.arctan2(rise, max(along, 1e-9)))
-    level = way[:2] / max(along, 1e-9)
+    level = offset[:2] / max(along, 1e-9)
     return np.array([*(speed * np.cos(angle) * level), speed * np.sin(angle)])
 
 
@@ -219,8 +219,8 @@ def launch_velocity(place: Array, target: Array, gravity: float) -> Array:
 class Throw:
     """A curve that winds up and ends at a place with a velocity: two cubic Hermite pieces (Abe & Popovic 2006, section 5).
 
-    The wind-up goes from where the thing is to `draw` metres behind the place of release, at rest; the throw from there
-    speeds up evenly. `ends` is the moment of release.
+    The wind-up goes from where the prop is to rest, `draw` metres behind the place of release; from there the throw
+    accelerates evenly. `ends` is the moment of release.
     """
 
     began: float
@@ -233,7 +233,7 @@ class Throw:
 
     @property
     def swing(self) -> float:
-        """Seconds from rest to release: with an even acceleration, twice the way by the speed."""
+        """Seconds from rest to release: at constant acceleration, twice the distance over the speed."""
         return 2 * self.draw / max(float(np.linalg.norm(self.velocity)), 1e-6)
 
     @property
@@ -241,7 +241,7 @@ class Throw:
         return self.began + self.windup + self.swing
 
     def lands(self, height: float, gravity: float) -> Array:
-        """Where (2,) [m] what is released so comes down to `height`."""
+        """Where (2,) [m] the released prop falls to `height`."""
         rise = float(self.velocity[2])
         seconds = (rise + np.sqrt(max(rise * rise + 2 * gravity * (self.place[2] - height), 0.0))) / gravity
         return np.asarray(self.place[:2] + seconds * self.velocity[:2])
@@ -292,8 +292,8 @@ def _along(times: Array, keys: Array, t: float, out: Array) -> None:
         # slopes at both ends, times the span
         m0 = span * (keys[i + 1, j] - keys[i - 1, j]) / (times[i + 1] - times[i - 1]) if i > 0 else 0.0
         m1 = span * (keys[i + 2, j] - keys[i, j]) / (times[i + 2] - times[i]) if i + 2 < n else 0.0
-        way = keys[i + 1, j] - keys[i, j]
-        c2, c3 = 3 * way - 2 * m0 - m1, m0 + m1 - 2 * way
+        step = keys[i + 1, j] - keys[i, j]
+        c2, c3 = 3 * step - 2 * m0 - m1, m0 + m1 - 2 * step
         out[0, j] = keys[i, j] + s * (m0 + s * (c2 + s * c3))
         out[1, j] = (m0 + s * (2 * c2 + 3 * s * c3)) / span
         out[2, j] = (2 * c2 + 6 * s * c3) / span**2
@@ -326,13 +326,13 @@ class Spline:
 
 @dataclass(frozen=True)
 class Held:
-    """Values that each stay until the next one: what a hand asked for, sample by sample. Before the first, the first."""
+    """Recorded input, sample by sample: each value holds until the next one. Before the first, the first."""
 
     times: Array  # (n,) [s], increasing, from `start`
     values: Array  # (n, k) in the measure's own form
     start: float
 
     def at(self, world: World, moving: bool = True) -> Aim:
-        # times are whole steps, and the world's clock adds them up
+        # allow for rounding: the world's clock is a sum of time steps
         k = int(np.searchsorted(self.times, world.time - self.start + 1e-9, side="right")) - 1
         return Aim(self.values[max(k, 0)])

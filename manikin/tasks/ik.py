@@ -13,15 +13,15 @@ from manikin.tasks.measures import Measure
 Array = NDArray[np.float64]
 
 
-class Wish(NamedTuple):
-    """A measure, where it should be, and how much it matters (per metre or radian)."""
+class Target(NamedTuple):
+    """A measure, its goal, and its weight (per metre or radian)."""
 
     measure: Measure
     goal: Array
     weight: float
 
 
-def solve_pose(world: World, wishes: Sequence[Wish], iterations: int = 60, longest: float = 0.4) -> float:
+def solve_pose(world: World, targets: Sequence[Target], iterations: int = 60, longest: float = 0.4) -> float:
     """Move the world's qpos to the weighted least-squares pose (damped Gauss-Newton), within joint limits.
 
     Velocities are set to zero. Returns the remaining weighted error.
@@ -36,10 +36,10 @@ def solve_pose(world: World, wishes: Sequence[Wish], iterations: int = 60, longe
         world.forward()
         dynamics = world.dynamics()
         rows, gaps = [], []
-        for wish in wishes:
-            now = wish.measure.evaluate(dynamics)
-            rows.append(wish.weight * now.jacobian)
-            gaps.append(wish.weight * wish.measure.error(now.value, wish.goal))
+        for target in targets:
+            now = target.measure.evaluate(dynamics)
+            rows.append(target.weight * now.jacobian)
+            gaps.append(target.weight * target.measure.error(now.value, target.goal))
         A, b = np.concatenate(rows), np.concatenate(gaps)
         left = float(np.linalg.norm(b))
         step = np.linalg.solve(A.T @ A + 1e-6 * np.eye(model.nv), A.T @ b)

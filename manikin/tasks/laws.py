@@ -1,7 +1,7 @@
 """The five laws: how a task's acceleration is chosen. Abe & Popovic 2006, section 4.1, Eq. 11 and 12.
 
-Gains are frequencies [Hz]: k = (2 pi f)^2, critically damped. Laws hold the little memory they need (a smoothed goal, the
-start of a reach), so copy them with their task.
+Gains are frequencies [Hz]: k = (2 pi f)^2, critically damped. Laws have state (a smoothed goal, the start of a reach): copy
+them with their task.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from manikin.compiled import kernel
 from manikin.physics.world import Obstruction, World
 from manikin.springs import advance, gains, spring_to
 from manikin.tasks.goals import Aim
-from manikin.tasks.measures import STRAIGHT, Measure, Points, Posture, Reading, way_to
+from manikin.tasks.measures import DIFFERENCE, Measure, Points, Posture, Reading, error_between
 
 Array = NDArray[np.float64]
 
@@ -26,15 +26,15 @@ FORGOTTEN = 1e-5
 
 
 # body number -> displacement [m] (3,) from where the body is: towards its goal, or its lookahead
-Ways = Mapping[int, Array]
+Displacements = Mapping[int, Array]
 
 
 class PoseSource(Protocol):
     """Anything that proposes joint angles for the present state: a clip searched for its nearest pose."""
 
-    def pose(self, world: World, ways: Ways) -> Array: ...
+    def pose(self, world: World, displacements: Displacements) -> Array: ...
 
-    def motion(self, world: World, ways: Ways) -> tuple[Array, Array, Array]:
+    def motion(self, world: World, displacements: Displacements) -> tuple[Array, Array, Array]:
         """Angles [rad] with the rates [rad/s] and accelerations [rad/s^2] they had in the clip."""
         ...
 
@@ -44,17 +44,17 @@ class Leader(Protocol):
 
     active: bool
 
-    def ways(self, world: World) -> Ways:
+    def displacements(self, world: World) -> Displacements:
         """How far each point's body is from its goal."""
         ...
 
 
 class Law(Protocol):
-    """What is wanted of a measure."""
+    """How the acceleration of a task's rows follows from its reading and its goal."""
 
     @property
     def moving(self) -> bool:
-        """Whether it asks for the goal's speed and acceleration."""
+        """Whether it uses the goal's rate and acceleration."""
         ...
 
     def restart(self) -> None:
@@ -62,18 +62,19 @@ class Law(Protocol):
         ...
 
     def command(self, world: World, measure: Measure, now: Reading, aim: Aim | None, dt: float, out: Array) -> float:
-        """Write the wanted acceleration of the rows into `out` (k,); how far the value is from its goal."""
+        """Write the desired acceleration of the rows into `out` (k,); returns the distance from the goal."""
         ...
 
 
 @kernel
 def pull_to(
-    way: int, soften: float, goal: Array, value: Array, rate: Array,
+    error_kind: int, soften: float, goal: Array, value: Array, rate: Array,
     k: float, damping: float, reach: float, block: int, out: Array,
 ) -> float:  # fmt: skip
-    """Eq. 11 with a limited error, into `out`; the distance from the goal. way, soften: see measures.way_to."""
+    """Eq. 11 with a limited error, into `out`; the distance from the goal. error_kind, soften: see
+    measures.error_between."""
     left = np.empty(rate.shape[0])
-    way_to(way, soften, value, goal, left)
+    error_between(error_kind, soften, value, goal, left)
     return pull(left, left, rate, k, damping, reach, block, out)
 
 
@@ -81,7 +82,7 @@ def pull_to(
 def pull(
     error: Array, left: Array, rate: Array, k: float, damping: float, reach: float, block: int, out: Array
 ) -> float:  # fmt: skip
-    """Eq. 11 with a limited error, into `out`; the distance that is left to the real goal."""
+    """Eq. 11 with a limited error, into `out`; the distance to the actual goal."""
     shorten(error, reach, block, out)
     for i in range(out.shape[0]):
         out[i] = k * out[i] - damping * rate[i]
@@ -93,7 +94,7 @@ def pull_smoothly(
     goal: Array, value: Array, rate: Array, place: Array, speed: Array, halflife: float, dt: float,
     k: float, damping: float, reach: float, block: int, out: Array,
 ) -> float:  # fmt: skip
-    """Eq. 11 towards a goal that slides: place and speed follow the real one (springs.spring_to), in place."""
+    """Eq. 11 towards a smoothed goal: place and speed follow the actual one (springs.spring_to) and are updated in place."""
     advance(place, speed, goal, halflife, dt)
     error, left = np.empty(rate.shape[0]), np.empty(rate.shape[0])
     for i in range(rate.shape[0]):
@@ -103,12 +104,12 @@ def pull_smoothly(
 
 @kernel
 def pull_gradually(
-    way: int, soften: float, goal: Array, value: Array, rate: Array, hidden: Array, speed: Array, asked: Array,
+    error_kind: int, soften: float, goal: Array, value: Array, rate: Array, hidden: Array, speed: Array, commanded: Array,
     halflife: float, dt: float, k: float, damping: float, reach: float, block: int, out: Array,
 ) -> float:  # fmt: skip
-    """As pull_to, for an error of which the part `hidden` is not asked for yet; it fades, and `asked` is what is left."""
+    """As pull_to, but the part `hidden` of the error is withheld; it decays, and `commanded` becomes the rest."""
     left = np.empty(rate.shape[0])
-    way_to(way, soften, value, goal, left)
+    error_between(error_kind, soften, value, goal, left)
     most = 0.0
     for i in range(hidden.shape[0]):
         most = max(most, abs(hidden[i]), abs(speed[i]))
@@ -116,8 +117,8 @@ def pull_gradually(
     if not faded:
         advance(hidden, speed, np.zeros(hidden.shape[0]), halflife, dt)
     for i in range(left.shape[0]):
-        asked[i] = left[i] if faded else left[i] - hidden[i]
-    return pull(asked, left, rate, k, damping, reach, block, out)
+        commanded[i] = left[i] if faded else left[i] - hidden[i]
+    return pull(commanded, left, rate, k, damping, reach, block, out)
 
 
 @kernel
@@ -125,7 +126,7 @@ def pull_along(
     goal: Array, value: Array, rate: Array, place: Array, speed: Array, halflife: float, dt: float,
     k: float, damping: float, lead: float, out: Array,
 ) -> float:  # fmt: skip
-    """As pull_smoothly, and the share `lead` of the sliding goal's speed is asked for as well. Errors are not limited."""
+    """As pull_smoothly, with the fraction `lead` of the smoothed goal's speed fed forward. Errors are not limited."""
     advance(place, speed, goal, halflife, dt)
     most = 0.0
     for i in range(rate.shape[0]):
@@ -187,20 +188,20 @@ def _stop_at(
 
 @dataclass
 class Stabilize:
-    """Eq. 11: f* = k (x_d - x) - 2 sqrt(k) xdot, calmed.
+    """Eq. 11: f* = k (x_d - x) - 2 sqrt(k) xdot, with a smoothed goal and a limited error.
 
-    smoothing: half-life [s] of a critically damped filter on the goal (a step of a metre yanks otherwise). What blocks a
-    held prop holds back the filtered goals of the hands on it.
+    smoothing: half-life [s] of a critically damped filter on the goal (otherwise a step of a metre starts with a jerk).
+    An obstacle that blocks a held prop also stops the filtered goals of the hands on it.
     reach: errors longer than this [m or rad] pull no harder; None for no limit.
     """
 
     frequency: float = 1.0
     smoothing: float = 0.0
     reach: float | None = None
-    place: Array | None = None  # the smoothed goal; of a curved measure, the part of its error that is not asked for yet
+    place: Array | None = None  # the smoothed goal; for rotations, the part of the error that is still withheld
     speed: Array | None = None
-    asked: Array | None = None  # the error that the last command answered
-    asked_at: float = -np.inf
+    commanded: Array | None = None  # the error of the last command
+    updated_at: float = -np.inf
     moving: bool = False
     fresh: bool = True
 
@@ -215,12 +216,12 @@ class Stabilize:
             return 0.0
         law = (k, damping, np.inf if self.reach is None else self.reach, measure.block, out)
         if self.smoothing <= 0:
-            return pull_to(measure.way, measure.soften, aim.value, now.value, now.rate, *law)
+            return pull_to(measure.error_kind, measure.soften, aim.value, now.value, now.rate, *law)
         time = world.time
-        if time - self.asked_at > 1.5 * dt:
+        if time - self.updated_at > 1.5 * dt:
             self.place = None
-        self.asked_at = time
-        if measure.way == STRAIGHT:
+        self.updated_at = time
+        if measure.error_kind == DIFFERENCE:
             if self.place is None or self.speed is None:
                 self.place, self.speed = now.value.copy(), now.rate.copy()
             if world.obstructions and isinstance(measure, Points):
@@ -229,16 +230,16 @@ class Stabilize:
                 _stop_at(world.obstructions.values(), measure.bodies, before, self.place, self.speed)
                 return pull(self.place - now.value, aim.value - now.value, now.rate, *law)
             return pull_smoothly(aim.value, now.value, now.rate, self.place, self.speed, self.smoothing, dt, *law)
-        # rotations have no straight line to slide along: a new error is held back and fades in
-        if self.place is None or self.speed is None or self.asked is None:
+        # rotations cannot be interpolated along a line: a new error is withheld at first and fades in
+        if self.place is None or self.speed is None or self.commanded is None:
             self.place, self.speed = measure.error(now.value, aim.value), -now.rate
-            self.asked = np.zeros_like(self.place)
+            self.commanded = np.zeros_like(self.place)
         elif self.fresh:
-            self.place = measure.error(now.value, aim.value) - self.asked
+            self.place = measure.error(now.value, aim.value) - self.commanded
         self.fresh = False
         return pull_gradually(
-            measure.way, measure.soften, aim.value, now.value, now.rate, self.place, self.speed, self.asked, self.smoothing, dt,
-            *law,
+            measure.error_kind, measure.soften, aim.value, now.value, now.rate, self.place, self.speed, self.commanded,
+            self.smoothing, dt, *law,
         )  # fmt: skip
 
 
@@ -290,8 +291,8 @@ class Reach:
         curve = -60 * s * (1 - s) * (1 - 2 * s) / self.seconds**2
         # on the curve the error is `remaining x origin`, and the value moves against the error
         ahead = left - remaining * self.origin
-        want = k * ahead + damping * (-slope * self.origin + aim.rate - now.rate) - curve * self.origin
-        out[:] = want + aim.acceleration
+        command = k * ahead + damping * (-slope * self.origin + aim.rate - now.rate) - curve * self.origin
+        out[:] = command + aim.acceleration
         return distance(left, measure.block)
 
 
@@ -320,12 +321,12 @@ class Nearest:
     """Section 4.3: stabilise towards the nearest pose of a clip, or towards a given pose while the task has a goal.
 
     smoothing: half-life [s] of the filter on nearest poses; ease: the same on given poses, which may be far away.
-    lead: share of the moving pose's speed that is asked for as well.
+    lead: fraction of the moving pose's speed that is fed forward.
     every: seconds between two searches.
     ahead, leaders: search as if the hands were up to this far [m] nearer to the goals of the tasks that lead them. People
     bend as soon as they reach down, not once the arms are stretched: a nearly straight body might then bend backwards. The
     lookahead is smoothed (half-life `lookahead_halflife`).
-    feed: ask for the velocity and acceleration that the matched frames had in the clip, in place of `lead` (section 6).
+    feed: feed forward the velocity and acceleration that the matched frames had in the clip, instead of `lead` (section 6).
     """
 
     source: PoseSource
@@ -367,22 +368,22 @@ class Nearest:
 
     def _search(self, world: World) -> Array:
         if self.found is None or not 0 <= world.time - self.found_at < self.every - 1e-9:
-            # time may have gone back: then no time has passed
+            # time may have been set back: then none has passed
             since = min(max(world.time - self.found_at, 0.0), self.every)
-            ways = self._ways(world, since) if self.ahead > 0 or self.lookahead else {}
+            displacements = self._displacements(world, since) if self.ahead > 0 or self.lookahead else {}
             self.found_at = world.time
             if self.feed:
-                self.found, *fed = self.source.motion(world, ways)
+                self.found, *fed = self.source.motion(world, displacements)
                 self.fed = (fed[0], fed[1])
             else:
-                self.found = self.source.pose(world, ways)
+                self.found = self.source.pose(world, displacements)
         return self.found
 
-    def _ways(self, world: World, dt: float) -> Ways:
+    def _displacements(self, world: World, dt: float) -> Displacements:
         wanted: dict[int, Array] = {}
         for leader in self.leaders:
             if leader.active and self.ahead > 0:
-                wanted |= {body: saturate(way, self.ahead, 3) for body, way in leader.ways(world).items()}
+                wanted |= {body: saturate(offset, self.ahead, 3) for body, offset in leader.displacements(world).items()}
         nothing = np.zeros(3)
         self.lookahead = {
             body: spring_to(

@@ -1,6 +1,6 @@
-"""Limits: forces in task space (Abe & Popovic 2006, section 4.2) and joint angles (the document's wish in section 6).
+"""Limits: forces in task space (Abe & Popovic 2006, section 4.2) and joint angles (future work in section 6 there).
 
-A bound limit returns rows over the input z with a lowest and a highest value; every level of a controller obeys them.
+A limit gives rows over the input z with lower and upper bounds, which every level of a controller obeys.
 """
 
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from manikin.springs import gains
 
 Array = NDArray[np.float64]
 
-# directions of the task inertia weaker than this share of the strongest carry no force
+# directions of the task inertia weaker than this fraction of the strongest carry no force
 SINGULAR = 1e-6
 
 
 @routine
 def _forces(inverse: Array, one: Array, two: Array) -> tuple[Array, Array]:
-    """Forces that cause accelerations `one` and `two`. Two hands on one thing leave a zero eigenvalue: it is left out."""
+    """Forces that cause accelerations `one` and `two`. Two hands on one prop give a zero eigenvalue, which is skipped."""
     k = one.shape[0]
     top = 0.0
     for r in range(k):
@@ -51,8 +51,8 @@ def _forces(inverse: Array, one: Array, two: Array) -> tuple[Array, Array]:
 def clamp_force(
     rows: Array, wanted: Array, basis: Array, constrained: int, unforced: Array, most: float, block: int
 ) -> float:  # fmt: skip
-    """Eq. 13 with the constrained inertia: `wanted` becomes the accelerations that forces of at most `most` [N] per block of
-    rows can cause; the largest block of that force.
+    """Eq. 13 with the constrained inertia: reduce `wanted` to the accelerations that forces of at most `most` [N] per block of
+    rows can cause. Returns the largest force of any block.
 
     f = W^+ (a* - a0) with W = J N J^T and a0 the acceleration without torque. Where |f| is too large, the part that carries
     the weight stays and only the rest is shortened: a heavy box rises slowly instead of sinking.
@@ -61,7 +61,7 @@ def clamp_force(
     left = rows.copy()
     for r in range(k):
         project(left[r], basis, constrained)
-    # W = J N J^T: how task accelerations answer to forces at the task points
+    # W = J N J^T: how task accelerations respond to forces at the task points
     inverse = np.empty((k, k))
     start, ahead, weigh = np.empty(k), np.empty(k), np.empty(k)
     for r in range(k):
@@ -90,9 +90,9 @@ def clamp_force(
         ee = 0.0
         for i in range(b, stop):
             ee += (force[i] - weight[i]) ** 2
-        share = (-fg + np.sqrt(fg * fg + ee * (most * most - gg))) / ee
+        scale = (-fg + np.sqrt(fg * fg + ee * (most * most - gg))) / ee
         for i in range(b, stop):
-            force[i] = weight[i] + share * (force[i] - weight[i])
+            force[i] = weight[i] + scale * (force[i] - weight[i])
     if limited:
         for r in range(k):
             a = start[r]
@@ -126,7 +126,7 @@ class Limit(Protocol):
 class JointLimits:
     """Bounds on the accelerations of actuated joints that keep their angles in range.
 
-    frequency [Hz]: how hard the wall is; margin [rad]: how far before it the wall stands; most [rad/s^2]: hardest stop.
+    frequency [Hz]: stiffness; margin [rad]: how far before the limit it acts; most [rad/s^2]: largest braking acceleration.
     """
 
     frequency: float = 4.0

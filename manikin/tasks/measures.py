@@ -1,7 +1,8 @@
 """The seven measures: point, orientation, centre of mass, momentum, spin, posture, look-at.
 
 A measure returns value, rate, jacobian, bias with  rate = jacobian @ qvel,  d(rate)/dt = jacobian @ qacc + bias  and, in the
-sense of `error`, d(value)/dt = rate. `error(value, goal)` is the way from value to goal in the space of the rows.
+sense of `error`, d(value)/dt = rate. `error(value, goal)` is the displacement from value to goal in the space of
+the rows.
 """
 
 from collections.abc import Sequence
@@ -15,34 +16,34 @@ from numpy.typing import NDArray
 
 from manikin.compiled import kernel
 from manikin.physics.dynamics import Dynamics
-from manikin.physics.survey import AXIS, CENTRE, GAZE, HINGE, POINT, TURN, Probe, Survey
+from manikin.physics.survey import AXIS, CENTRE, GAZE, HINGE, ORIENTATION, POINT, Probe, Survey
 
 Array = NDArray[np.float64]
 
 
-# how the way from a value to a goal is found: by a difference; by turns; by a turn of an axis onto a direction or towards a
-# point; by a difference of the first three numbers alone; not at all
-STRAIGHT, TURNS, ACROSS, GAZING, FIRST_THREE, NOWHERE = range(6)
+# how the error from a value to a goal is formed: difference; rotation vectors; the angles that bring an axis onto a direction,
+# or towards a point; difference of the first three numbers only; always zero
+DIFFERENCE, ROTATIONS, DIRECTION, GAZE_ANGLES, FIRST_THREE, NO_ERROR = range(6)
 
 
 @kernel
-def way_to(kind: int, soften: float, value: Array, goal: Array, out: Array) -> None:
-    """The way `out` (k,) from value to goal, in the space of a measure's rows."""
-    if kind == TURNS:
-        _turns(value, goal, out)
-    elif kind == ACROSS:
+def error_between(kind: int, soften: float, value: Array, goal: Array, out: Array) -> None:
+    """The error `out` (k,) from value to goal, in the space of a measure's rows."""
+    if kind == ROTATIONS:
+        _rotation_vectors(value, goal, out)
+    elif kind == DIRECTION:
         _angles_across(value, goal, out)
-    elif kind == GAZING:
+    elif kind == GAZE_ANGLES:
         _gaze(value, goal, soften, out)
     else:
-        known = out.shape[0] if kind == STRAIGHT else 3 if kind == FIRST_THREE else 0
+        known = out.shape[0] if kind == DIFFERENCE else 3 if kind == FIRST_THREE else 0
         for i in range(out.shape[0]):
             out[i] = goal[i] - value[i] if i < known else 0.0
 
 
 @kernel
-def _turns(value: Array, goal: Array, out: Array) -> None:
-    """Rotation vectors `out` (3 n,) in world axes that turn quaternions value (4 n,) into goal, the short way."""
+def _rotation_vectors(value: Array, goal: Array, out: Array) -> None:
+    """Rotation vectors `out` (3 n,) in world axes that take quaternions value (4 n,) to goal, along the shorter arc."""
     for i in range(value.shape[0] // 4):
         gw, gx, gy, gz = goal[4 * i], goal[4 * i + 1], goal[4 * i + 2], goal[4 * i + 3]
         vw, vx, vy, vz = value[4 * i], -value[4 * i + 1], -value[4 * i + 2], -value[4 * i + 3]
@@ -58,19 +59,19 @@ def _turns(value: Array, goal: Array, out: Array) -> None:
 
 @kernel
 def _gaze(value: Array, goal: Array, soften: float, out: Array) -> None:
-    """As _angles_across, towards a point seen from value[9:12], drawn aside to the direction value[12:15]."""
-    way = np.empty(3)
+    """As _angles_across, towards a point seen from value[9:12]; `soften` blends in the direction value[12:15]."""
+    aim = np.empty(3)
     for k in range(3):
-        way[k] = goal[k] - value[9 + k]
-    length = max(np.sqrt(way[0] ** 2 + way[1] ** 2 + way[2] ** 2), 1e-9)
+        aim[k] = goal[k] - value[9 + k]
+    length = max(np.sqrt(aim[0] ** 2 + aim[1] ** 2 + aim[2] ** 2), 1e-9)
     for k in range(3):
-        way[k] = (1.0 - soften) / length * way[k] + soften * value[12 + k]
-    _angles_across(value, way, out)
+        aim[k] = (1.0 - soften) / length * aim[k] + soften * value[12 + k]
+    _angles_across(value, aim, out)
 
 
 @kernel
 def _angles_across(value: Array, goal: Array, out: Array) -> None:
-    """Turn `out` (2,) [rad] about the two tangents in value[3:9] that brings the direction value[:3] onto `goal`."""
+    """Angles `out` (2,) [rad] about the two tangents in value[3:9] that bring the direction value[:3] onto `goal`."""
     out[0], out[1] = 0.0, 0.0
     length = np.sqrt(goal[0] ** 2 + goal[1] ** 2 + goal[2] ** 2)
     if length < 1e-9:
@@ -79,7 +80,7 @@ def _angles_across(value: Array, goal: Array, out: Array) -> None:
     cx, cy, cz = value[1] * z - value[2] * y, value[2] * x - value[0] * z, value[0] * y - value[1] * x
     sine, cosine = np.sqrt(cx * cx + cy * cy + cz * cz), value[0] * x + value[1] * y + value[2] * z
     if sine < 1e-9:
-        # facing away exactly: any side will do
+        # exactly opposite: rotate about either tangent
         out[0] = 0.0 if cosine > 0 else np.pi
         return
     scale = np.arctan2(sine, cosine) / sine
@@ -104,7 +105,7 @@ class Measured(NamedTuple):
 
 
 class Measure(Protocol):
-    """What a task is about. Measures are compared by who they are, not by what they hold."""
+    """A quantity that a task controls. Measures are compared by identity."""
 
     def __hash__(self) -> int: ...
 
@@ -114,8 +115,8 @@ class Measure(Protocol):
         ...
 
     @property
-    def way(self) -> int:
-        """How the way to a goal is found (see way_to). Where it is STRAIGHT, a goal can slide from one value to another."""
+    def error_kind(self) -> int:
+        """How the error to a goal is formed (see error_between). With DIFFERENCE, goals can be interpolated."""
         ...
 
     @property
@@ -128,22 +129,22 @@ class Measure(Protocol):
     def error(self, value: Array, goal: Array) -> Array: ...
 
 
-class Headed:
-    """A measure that knows the way to a goal."""
+class WithError:
+    """A measure whose error follows from its `error_kind`."""
 
-    way: ClassVar[int]
+    error_kind: ClassVar[int]
     soften: float = 0.0
 
     def error(self, value: Array, goal: Array) -> Array:
-        """The way from value to goal, in the space of the rows."""
-        turns = len(value) // 4
-        size = {STRAIGHT: len(value), TURNS: 3 * turns, ACROSS: 2, GAZING: 2, FIRST_THREE: 6, NOWHERE: 3}[self.way]
-        out = np.empty(size)
-        way_to(self.way, self.soften, value, goal, out)
+        """The error from value to goal, in the space of the rows."""
+        count = len(value)
+        sizes = (count, 3 * (count // 4), 2, 2, 6, 3)  # by error_kind
+        out = np.empty(sizes[self.error_kind])
+        error_between(self.error_kind, self.soften, value, goal, out)
         return out
 
 
-class Probed(Headed):
+class Probed(WithError):
     """A measure that can be taken together with others in one survey."""
 
     def probes(self) -> tuple[Probe, ...]:
@@ -155,7 +156,7 @@ class Probed(Headed):
 
 
 class Plan(NamedTuple):
-    """How several measures are taken in one survey: where each finds its values and rows; which have to be taken alone."""
+    """How several measures are taken in one survey: where each finds its values and rows; which are evaluated on their own."""
 
     survey: Survey
     values: tuple[slice, ...]
@@ -186,7 +187,7 @@ def plan_of(*measures: Any) -> Plan:
 
 
 class Readings(NamedTuple):
-    """Readings of several measures; Jacobian (k, nv) and bias (k,) of all of them one below the other; whose rows are which."""
+    """Readings of several measures; Jacobian (k, nv) and bias (k,) of all of them, stacked; the rows of each."""
 
     readings: list[Reading]
     jacobian: Array
@@ -213,7 +214,7 @@ class Points(Probed):
     bodies: NDArray[np.int64]
     offsets: Array  # (n, 3) in the body frames
     block: int = 3
-    way: ClassVar[int] = STRAIGHT
+    error_kind: ClassVar[int] = DIFFERENCE
 
     def probes(self) -> tuple[Probe, ...]:
         return tuple(Probe(POINT, int(b), tuple(offset)) for b, offset in zip(self.bodies, self.offsets))
@@ -225,10 +226,10 @@ class Orientation(Probed):
 
     bodies: NDArray[np.int64]
     block: int = 3
-    way: ClassVar[int] = TURNS
+    error_kind: ClassVar[int] = ROTATIONS
 
     def probes(self) -> tuple[Probe, ...]:
-        return tuple(Probe(TURN, int(b)) for b in self.bodies)
+        return tuple(Probe(ORIENTATION, int(b)) for b in self.bodies)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +239,7 @@ class Direction(Probed):
     body: int
     axis: Array  # (3,) unit, body frame
     block: int = 2
-    way: ClassVar[int] = ACROSS
+    error_kind: ClassVar[int] = DIRECTION
 
     tangents: Array = field(init=False, repr=False)  # (2, 3) perpendicular to the axis, body frame
 
@@ -256,7 +257,7 @@ class Direction(Probed):
 class Look(Probed):
     """Gaze: the direction of a body's axis towards a point. Goals are points [m]; rows as in Direction.
 
-    soften: the share of the body that carries it (a thorax) that draws the gaze straight ahead.
+    soften: 0 to 1, how far the gaze is drawn to straight ahead of the body that carries the head (a thorax).
     """
 
     direction: Direction
@@ -264,7 +265,7 @@ class Look(Probed):
     ahead: Array  # (3,) straight ahead, carrier frame
     soften: float = 0.4
     block: int = 2
-    way: ClassVar[int] = GAZING
+    error_kind: ClassVar[int] = GAZE_ANGLES
 
     def probes(self) -> tuple[Probe, ...]:
         axis = self.direction.probes()[0]
@@ -279,14 +280,14 @@ class CentreOfMass(Probed):
     carried: Array  # (nbody,) [kg] of bodies that count as far as they are carried
     axes: tuple[int, ...] = (0, 1)
     block: int = 3
-    way: ClassVar[int] = STRAIGHT
+    error_kind: ClassVar[int] = DIFFERENCE
 
     def probes(self) -> tuple[Probe, ...]:
         return (Probe(CENTRE, axes=self.axes, masses=(self.masses, self.carried)),)
 
 
 @dataclass(frozen=True, eq=False)
-class Momentum(Headed):
+class Momentum(WithError):
     """Linear [kg m/s] and angular [kg m^2/s] momentum of bodies about their centre of mass: six rows.
 
     rate IS the momentum; value is mass x centre. Angular momentum has no integral, so its error is zero: laws damp it.
@@ -294,7 +295,7 @@ class Momentum(Headed):
 
     bodies: tuple[int, ...]
     block: int = 3
-    way: ClassVar[int] = FIRST_THREE
+    error_kind: ClassVar[int] = FIRST_THREE
     size: ClassVar[int] = 6  # rows
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
@@ -303,12 +304,12 @@ class Momentum(Headed):
 
 
 @dataclass(frozen=True, eq=False)
-class Spin(Headed):
+class Spin(WithError):
     """Angular momentum [kg m^2/s] of bodies about their centre of mass, world axes: three rows. Laws damp it."""
 
     bodies: tuple[int, ...]
     block: int = 3
-    way: ClassVar[int] = NOWHERE
+    error_kind: ClassVar[int] = NO_ERROR
     size: ClassVar[int] = 3  # rows
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
@@ -323,7 +324,7 @@ class Posture(Probed):
     qpos: NDArray[np.int64]
     dofs: NDArray[np.int64]
     block: int = 1
-    way: ClassVar[int] = STRAIGHT
+    error_kind: ClassVar[int] = DIFFERENCE
 
     def probes(self) -> tuple[Probe, ...]:
         return tuple(Probe(HINGE, int(place), carrier=int(dof)) for place, dof in zip(self.qpos, self.dofs))

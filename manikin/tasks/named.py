@@ -1,11 +1,11 @@
-"""Measures and goals by name: what a task is about, looked up in a world.
+"""Measures and goals by name, looked up in a world.
 
     world = mk.stage(mk.human())
     hand = mk.points(world, "hand_l")
     balance = mk.centre_of_mass(world)
 
-Names are those of bodies, sites and joints. Each function takes `character`, which says whose part is meant where there are
-several; a character's own names may be given without its prefix.
+Names are those of bodies, sites and joints. Each function takes `character`, to choose one where there are several; a
+character's own names may be given without its prefix.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from manikin.tasks.measures import CentreOfMass, Direction, Look, Momentum, Orie
 
 Array = NDArray[np.float64]
 
-# the gaze: eyes look a little down from the head's own straight ahead
+# the line of sight: slightly down from the head's forward axis
 GAZE = np.array([np.cos(np.deg2rad(8)), 0.0, -np.sin(np.deg2rad(8))])
 FORWARD = np.array([1.0, 0.0, 0.0])
 AXES = {"x": 0, "y": 1, "z": 2}
@@ -47,13 +47,13 @@ def direction(world: World, name: str, axis: ArrayLike, character: Character | N
 
 
 def look(world: World, name: str = "head", axis: ArrayLike | None = None, character: Character | None = None) -> Look:
-    """Gaze: a body turns its `axis` (3,) to a point; a goal is that point [m]. Without an axis it looks ahead with its eyes."""
+    """Gaze: point a body's `axis` (3,) at a point; a goal is that point [m]. Without an axis, the line of sight of a head."""
     body = int(find_points(world, (name,), _prefix(world, character))[0][0])
     return Look(Direction(body, GAZE if axis is None else unit(axis)), int(world.model.body_parentid[body]), FORWARD)
 
 
 def centre_of_mass(world: World, *names: str, axes: str = "xy", character: Character | None = None) -> CentreOfMass:
-    """Centre of mass [m] of a character, or of the named bodies, along some world axes; what is carried counts."""
+    """Centre of mass [m] of a character, or of the named bodies, along some world axes; what is carried counts as well."""
     wrong = [a for a in axes if a not in AXES]
     if wrong or not axes:
         raise InputError(f"axes: given '{axes}'{did_you_mean(axes, ('x', 'y', 'z', 'xy', 'xyz'))}")
@@ -117,7 +117,7 @@ def joints_of(world: World, prefix: str, names: Sequence[str]) -> Posture:
     model = world.model
     for name, number in zip(names, numbers):
         if model.jnt_type[number] != mujoco.mjtJoint.mjJNT_HINGE:
-            raise InputError(f"joint '{name}' is no hinge, and a posture is made of hinges")
+            raise InputError(f"joint '{name}' is not a hinge: a posture takes hinges only")
     return Posture(model.jnt_qposadr[numbers].astype(np.int64), model.jnt_dofadr[numbers].astype(np.int64))
 
 
@@ -135,17 +135,17 @@ def unit(axis: ArrayLike) -> Array:
 
 
 def whose(world: World, character: Character | None) -> Character:
-    """The character that is meant: the only one, when none is given."""
+    """The given character, or the only one."""
     if character is not None:
         return character
     if len(world.characters) != 1:
         names = [c.prefix[:-1] or c.model for c in world.characters]
-        raise InputError(f"say which character is meant with character=...{did_you_mean('', names)}")
+        raise InputError(f"there are several characters: choose one with character=...{did_you_mean('', names)}")
     return world.characters[0]
 
 
 def _prefix(world: World, character: Character | None) -> str:
-    """Of the character that is meant; with several and none given, names are taken as they are."""
+    """Prefix of the given or only character; with several and none given, names are taken as they are."""
     if character is None and len(world.characters) != 1:
         return ""
     return whose(world, character).prefix

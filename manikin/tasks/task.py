@@ -1,4 +1,4 @@
-"""Task: a measure and the law that says what is wanted of it."""
+"""Task: a measure, and the law that chooses its acceleration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from manikin.physics.world import World
 from manikin.tasks.goals import Goal
-from manikin.tasks.laws import Law, Ways
+from manikin.tasks.laws import Displacements, Law
 from manikin.tasks.measures import Measure, Points, Reading, read_all
 
 Array = NDArray[np.float64]
 
 
 class Rows(NamedTuple):
-    """jacobian @ qacc = wanted. places: the rows of each task."""
+    """jacobian @ qacc = wanted, the desired accelerations without their bias. places: the rows of each task."""
 
     jacobian: Array
     wanted: Array
@@ -40,7 +40,7 @@ class Task:
     active: bool = True
     goal: Goal | None = None
     error: float = 0.0  # distance from the goal when last evaluated
-    at_limit: bool = False  # whether max_force held it back when last solved
+    at_limit: bool = False  # whether max_force was reached when last solved
 
     def aim_at(self, goal: Goal | None) -> None:
         """Give the task a new goal and switch it on."""
@@ -51,18 +51,18 @@ class Task:
         """The rows of this task at the present state."""
         return rows_of((self,), world, dt)
 
-    def want(self, world: World, now: Reading, dt: float, out: Array) -> None:
-        """Write the acceleration that the law commands into `out` (k,) and note the distance from the goal."""
+    def command(self, world: World, now: Reading, dt: float, out: Array) -> None:
+        """Write the acceleration that the law commands into `out` (k,) and store the distance from the goal."""
         aim = None if self.goal is None else self.goal.at(world, self.law.moving)
         self.error = self.law.command(world, self.measure, now, aim, dt, out)
 
-    def ways(self, world: World) -> Ways:
+    def displacements(self, world: World) -> Displacements:
         """For a task of points with a goal: body -> displacement [m] (3,) from its point to the goal."""
         if self.goal is None or not isinstance(self.measure, Points):
             return {}
         now, aim = self.measure.evaluate(world.dynamics()), self.goal.at(world, False)
         left = (aim.value - now.value).reshape(-1, 3)
-        return {int(body): way for body, way in zip(self.measure.bodies, left)}
+        return {int(body): offset for body, offset in zip(self.measure.bodies, left)}
 
 
 def rows_of(tasks: Sequence[Task], world: World, dt: float) -> Rows:
@@ -70,7 +70,7 @@ def rows_of(tasks: Sequence[Task], world: World, dt: float) -> Rows:
     readings, jacobian, bias, places = read_all(world.dynamics(), [t.measure for t in tasks])
     wanted = np.empty(len(bias))
     for task, now, place in zip(tasks, readings, places):
-        task.want(world, now, dt, wanted[place])
+        task.command(world, now, dt, wanted[place])
     wanted -= bias
     return Rows(jacobian, wanted, places)
 

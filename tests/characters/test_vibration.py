@@ -8,11 +8,11 @@ import pytest
 
 from manikin.characters.catalog import TIMESTEP
 from manikin.characters.fish import fish_plan
-from manikin.characters.flesh import HASTE, Plan, flesh_of
+from manikin.characters.flesh import STABILITY_LIMIT, Plan, flesh_of
 from manikin.characters.soft import soft
 from manikin.characters.starfish import starfish_plan
 from manikin.characters.tets import Tets
-from manikin.characters.vibration import haste, quickest, stiffness
+from manikin.characters.vibration import highest_frequency, stability_ratio, stiffness
 from manikin.errors import InputError, SceneError
 from manikin.scenes.scene import parse_text
 from manikin.scenes.stage import stage
@@ -38,7 +38,7 @@ def test_stiffness_of_one_tetrahedron() -> None:
 def test_the_quickest_vibration_is_that_of_mujoco_s_flesh(plan: Plan) -> None:
     """The node that moves most in it is moved a little: the force that comes back is what the stiffness says."""
     flesh = flesh_of(plan)
-    found = quickest(flesh.tets, flesh.mass, flesh.bone < 0, plan.young, plan.poisson)
+    found = highest_frequency(flesh.tets, flesh.mass, flesh.bone < 0, plan.young, plan.poisson)
     character = soft(plan, at=(0.0, 0.0, 1.0))
     model = mujoco.MjModel.from_xml_string(stage("t", [character], {}, TIMESTEP))
     data = mujoco.MjData(model)
@@ -66,9 +66,9 @@ def test_the_quickest_vibration_is_that_of_mujoco_s_flesh(plan: Plan) -> None:
 @pytest.mark.parametrize(("step", "bursts"), [(0.97, False), (1.03, True)])
 def test_a_step_too_long_bursts_a_spring(step: float, bursts: bool) -> None:
     vibration, damping = 900.0, 4e-4
-    # the step at which haste is 1, and slightly more and less
+    # the step at which stability_ratio is 1, and slightly more and less
     longest = -damping + np.sqrt(damping**2 + 4 / vibration**2)
-    assert haste(longest, vibration, damping) == pytest.approx(1.0)
+    assert stability_ratio(longest, vibration, damping) == pytest.approx(1.0)
     h = step * longest
     x, v = 1.0, 0.0
     for _ in range(2000):
@@ -82,8 +82,8 @@ def test_a_step_too_long_bursts_a_spring(step: float, bursts: bool) -> None:
 def test_flesh_that_would_burst_is_refused() -> None:
     plan = fish_plan()
     flesh = flesh_of(plan)
-    vibration = quickest(flesh.tets, flesh.mass, flesh.bone < 0, plan.young, plan.poisson)
-    assert 0.1 < haste(TIMESTEP, vibration, plan.damping) < HASTE
+    vibration = highest_frequency(flesh.tets, flesh.mass, flesh.bone < 0, plan.young, plan.poisson)
+    assert 0.1 < stability_ratio(TIMESTEP, vibration, plan.damping) < STABILITY_LIMIT
     with pytest.raises(InputError, match=r"fish: its flesh vibrates with \d+ rad/s, too quickly for steps of 0.8 ms"):
         flesh_of(replace(plan, young=2e5))
     with pytest.raises(InputError, match="too quickly"):

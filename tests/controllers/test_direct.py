@@ -1,4 +1,4 @@
-"""Direct control (Kim & Pollard 2011): the affine answer of a skeleton, limits, priorities, contact joints, formulations."""
+"""Direct control (Kim & Pollard 2011): the affine maps of a skeleton, limits, priorities, contact joints, formulations."""
 
 import mujoco
 import numpy as np
@@ -87,14 +87,14 @@ def forward(world: World, dofs: np.ndarray, torque: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_in_flight_the_answer_is_that_of_mujoco(seed):
+def test_in_flight_the_maps_agree_with_mujoco(seed):
     run = stirred(1.0, seed)
     skeleton = controller(run).skeletons[0]
-    answer = skeleton.answer(run.world, None)
+    maps = skeleton.maps(run.world, None)
     u = 20 * np.random.default_rng(seed).standard_normal(6)
-    qacc = forward(run.world, skeleton.active, answer.D @ u + answer.torque0)
+    qacc = forward(run.world, skeleton.active, maps.D @ u + maps.torque0)
     np.testing.assert_allclose(qacc[skeleton.active], u, rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(qacc[skeleton.dofs], answer.T @ u + answer.t0, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(qacc[skeleton.dofs], maps.T @ u + maps.t0, rtol=1e-7, atol=1e-7)
 
 
 def test_a_bone_on_the_ground_is_tied_to_it():
@@ -106,13 +106,13 @@ def test_a_bone_on_the_ground_is_tied_to_it():
     assert stand is not None
     assert stand.bone == run.world.body("foot")
     assert len(stand.points) >= 3
-    answer = skeleton.answer(run.world, stand)
-    qacc = answer.T @ np.ones(6) + answer.t0
+    maps = skeleton.maps(run.world, stand)
+    qacc = maps.T @ np.ones(6) + maps.t0
     for point in stand.points:
         jac, _, bias = run.world.dynamics().frame(stand.bone, point)
         assert np.abs(jac[:3][:, skeleton.dofs] @ qacc + bias[:3]).max() < 1e-5
     # and its torques support it: against gravity alone the joints stay
-    still = answer.torque0
+    still = maps.torque0
     assert np.abs(still).max() > 0.05
 
 
@@ -125,14 +125,14 @@ def test_fewer_points_leave_the_root_free_to_turn(points):
     stand = skeleton.stand(run.world)
     assert stand is not None
     few = stand._replace(points=stand.points[:points])
-    answer = skeleton.answer(run.world, few)
+    maps = skeleton.maps(run.world, few)
     # what the ground gives at the points does no work along the rotations that they leave free
     lever = np.concatenate([run.world.dynamics().frame(few.bone, p)[0][:3][:, skeleton.root] for p in few.points])
     free = np.linalg.svd(lever)[2][{1: 3, 2: 5}[points] :]
     M = skeleton.inertia(run.world)
     data, dofs = run.world.data, skeleton.dofs
     u = np.random.default_rng(0).standard_normal(6)
-    needed = (M @ (answer.T @ u + answer.t0) + data.qfrc_bias[dofs] - data.qfrc_passive[dofs])[:6]
+    needed = (M @ (maps.T @ u + maps.t0) + data.qfrc_bias[dofs] - data.qfrc_passive[dofs])[:6]
     assert np.abs(free @ needed).max() < 1e-9
     assert np.abs(needed).max() > 1.0
 
@@ -144,8 +144,8 @@ def test_without_contact_joints_the_centre_of_gravity_cannot_be_moved():
     skeleton = controller(run).skeletons[0]
     cog = task(run, "cog")
     jacobian = rows_of([cog], run.world, 0.005).jacobian[:, skeleton.dofs]
-    tied = jacobian @ skeleton.answer(run.world, skeleton.stand(run.world)).T
-    loose = jacobian @ skeleton.answer(run.world, None).T
+    tied = jacobian @ skeleton.maps(run.world, skeleton.stand(run.world)).T
+    loose = jacobian @ skeleton.maps(run.world, None).T
     assert np.abs(loose).max() < 1e-12
     assert np.abs(tied).max() > 0.05
 
@@ -187,7 +187,7 @@ def test_a_primary_orientation_is_unaffected_by_the_drag():
     direct, skeleton = controller(run), controller(run).skeletons[0]
     jacobian = foot.measure.evaluate(run.world.dynamics()).jacobian[:, skeleton.dofs]
     alone, both = (direct.decide(run.world, tasks, 0.005)[0] for tasks in ([foot], [foot, head]))
-    turn = [jacobian @ (d.answer.T @ d.acceleration + d.answer.t0) for d in (alone, both)]
+    turn = [jacobian @ (d.maps.T @ d.acceleration + d.maps.t0) for d in (alone, both)]
     assert np.abs(both.acceleration - alone.acceleration).max() > 1.0
     np.testing.assert_allclose(turn[1], turn[0], atol=1e-6 * max(float(np.abs(turn[0]).max()), 1.0))
 
@@ -413,7 +413,7 @@ def test_a_hard_drag_keeps_the_pressure_under_the_foot():
     for unilateral in (False, True):
         controller(run).unilateral = unilateral
         decision = controller(run).decide(run.world, [task(run, "head")], 0.005)[0]
-        press[unilateral] = decision.answer.P @ decision.acceleration + decision.answer.press0
+        press[unilateral] = decision.maps.P @ decision.acceleration + decision.maps.press0
     assert press[False].min() < -0.1
     assert press[True].min() > -1e-6
     assert press[True][1:].min() == pytest.approx(0.0, abs=1e-6)

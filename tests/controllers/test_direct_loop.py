@@ -90,7 +90,7 @@ def test_commands_keep_the_loop_closed_before_anything_else(way):
         decision = decide(run)
         rows, bias = gap_rows(run)
         # a planar loop has two rows; across its plane there is nothing to ask
-        assert len(decision.answer.closed) == 2
+        assert len(decision.maps.closed) == 2
         assert np.abs(rows[1, active]).max() < 1e-12
         size = max(1.0, float(np.abs(decision.acceleration).max()))
         np.testing.assert_allclose(rows[:, active] @ decision.acceleration, -bias, atol=1e-6 * size)
@@ -107,18 +107,18 @@ def test_torques_are_the_least_that_move_the_ring_so():
     run.world.data.qvel[:] = 0.0
     run.world.forward()
     skeleton = controller(run).skeletons[0]
-    answer = skeleton.answer(run.world, None)
-    null = np.linalg.svd(answer.closed)[2][2:]
+    maps = skeleton.maps(run.world, None)
+    null = np.linalg.svd(maps.closed)[2][2:]
     u = null.T @ np.array([30.0, -20.0, 10.0, 25.0, -15.0])
-    torque = answer.D @ u + answer.torque0
-    np.testing.assert_allclose(answer.closed @ torque, 0.0, atol=1e-9)
+    torque = maps.D @ u + maps.torque0
+    np.testing.assert_allclose(maps.closed @ torque, 0.0, atol=1e-9)
     for extra in (np.zeros(2), np.array([20.0, -10.0])):
         world = run.world.branch()
         world.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
         world.model.opt.tolerance, world.model.opt.iterations = 1e-12, 1000
         # and what holds the loop is rigid, and does not pull its gap together
         world.model.eq_solref[:], world.model.eq_solimp[:, :2] = (10.0, 1.0), 0.9999
-        world.data.qfrc_applied[skeleton.active] = torque + answer.closed.T @ extra
+        world.data.qfrc_applied[skeleton.active] = torque + maps.closed.T @ extra
         world.forward()
         np.testing.assert_allclose(world.data.qacc[skeleton.active], u, atol=0.02 * np.abs(u).max())
 

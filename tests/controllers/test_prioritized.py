@@ -106,7 +106,7 @@ def test_strict_priority_over_random_states(world):
 
 def test_feasible_top_task_is_met_and_torques_stay_bounded(world):
     # the exact solver: little damping, and steps of any length
-    controller = Prioritized(soft=0.02, limits=(), hardest=np.inf)
+    controller = Prioritized(soft=0.02, limits=(), max_acceleration=np.inf)
     rng = np.random.default_rng(8)
     misses, largest, regular = [], 0.0, 0
     for _ in random_states(world, 300, seed=12):
@@ -131,14 +131,21 @@ def test_feasible_top_task_is_met_and_torques_stay_bounded(world):
 
 
 def test_straight_arms_without_damping_would_explode(world):
-    """The guard above is needed: with damping switched off the same states ask for absurd torques."""
+    """Damping is needed: without it, and with steps of any length, the same states need absurd torques. The limit on steps
+    alone would do as well."""
     rng = np.random.default_rng(8)
-    hard, soft = 0.0, 0.0
+    hard, soft, short = 0.0, 0.0, 0.0
     for _ in random_states(world, 60, seed=12):
         tasks = tasks_of(world, rng)
-        hard = max(hard, float(np.abs(Prioritized(soft=1e-7, limits=()).solve(world, tasks, 0.002).torque).max()))
-        soft = max(soft, float(np.abs(Prioritized(limits=()).solve(world, tasks, 0.002).torque).max()))
+        for_each = [
+            Prioritized(1e-7, limits=(), hardest=np.inf),
+            Prioritized(limits=(), hardest=np.inf),
+            Prioritized(1e-7, limits=()),
+        ]
+        largest = [float(np.abs(c.solve(world, tasks, 0.002).torque).max()) for c in for_each]
+        hard, soft, short = max(hard, largest[0]), max(soft, largest[1]), max(short, largest[2])
     assert hard > 20 * soft
+    assert hard > 20 * short
 
 
 def test_root_has_no_actuator(world):

@@ -119,7 +119,7 @@ def test_a_ring_that_slides_or_spins_does_not_roll(kim2011: Lab) -> None:
 
 
 def test_a_dragged_link_reaches_its_place_and_the_root_stays(kim2011: Lab) -> None:
-    miss, moved = keyframes.pose(kim2011.once(("still", "fish", 200.0), lambda: keyframes.stand("fish")), "head", 1)
+    miss, moved = keyframes.pose(kim2011.once(("still", "fish", 200.0), lambda: keyframes.at_rest("fish")), "head", 1)
     assert miss < keyframes.POSED
     assert moved < keyframes.POSED
 

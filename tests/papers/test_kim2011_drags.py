@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from manikin.drags import AFTER, CHARACTERS, SMOOTH, STRUCK, Outcome, perform, random_drags, stand, summary
+from manikin.drags import AFTER, CHARACTERS, SMOOTH, STRUCK, Outcome, at_rest, perform, random_drags, summary
 from manikin.papers.claims import Lab
 from manikin.papers.kim2011 import CLAIMS, drags
 
@@ -17,7 +17,7 @@ SOFT = [name for name in CHARACTERS if name != "lamp"]
 
 @cache
 def outcomes(model: str) -> tuple[Outcome, ...]:
-    still = stand(model)
+    still = at_rest(model)
     return tuple(perform(still, drag, SECONDS) for drag in random_drags(still, COUNT, SEED))
 
 
@@ -46,7 +46,7 @@ def test_joints_stay_within_their_limits(model: str) -> None:
 @pytest.mark.parametrize(("rate", "count"), [(50, 40), (200, 60), (1000, 20)])
 def test_joints_of_the_lamp_stay_within_their_limits_for_a_whole_second(rate: int, count: int) -> None:
     """It is thrown about, rotates fast and falls down again."""
-    still = stand("lamp", rate)
+    still = at_rest("lamp", rate)
     numbers = summary([perform(still, drag, 1.0) for drag in random_drags(still, count, SEED)])
     assert numbers["overshoot_smooth_rad"] <= SMOOTH
     assert numbers["overshoot_struck_rad"] <= STRUCK
@@ -68,7 +68,7 @@ def test_flesh_withstands_nearly_every_drag_and_reports_the_others(model: str) -
 @pytest.mark.parametrize("model", SOFT)
 def test_flesh_withstands_the_fall_after_a_drag(model: str) -> None:
     """Whole seconds: what was thrown up comes down again, also on its nose or tail."""
-    still = stand(model)
+    still = at_rest(model)
     seen = [perform(still, drag) for drag in random_drags(still, 20, 5)]
     assert not any(o.broke for o in seen)
     assert min(o.flesh for o in seen) > 0.05

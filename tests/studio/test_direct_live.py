@@ -208,7 +208,7 @@ def test_limits_that_contradict_each_other_are_told() -> None:
     decision = direct(live).last[0]
     direct(live).last = [decision._replace(slack=np.ones_like(decision.slack))]
     assert why.report().creatures[0].contradicted
-    direct(live).last = [decision._replace(slack=np.zeros_like(decision.slack), answer=decision.answer._replace(bone=-1))]
+    direct(live).last = [decision._replace(slack=np.zeros_like(decision.slack), maps=decision.maps._replace(bone=-1))]
     assert not why.report().creatures[0].contradicted
     assert why.report().creatures[0].standing == ""
 

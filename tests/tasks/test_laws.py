@@ -173,9 +173,9 @@ class OnePose:
     def __init__(self) -> None:
         self.asked = 0
 
-    def pose(self, world, ways) -> np.ndarray:
+    def pose(self, world, displacements) -> np.ndarray:
         self.asked += 1
-        self.ways = ways
+        self.displacements = displacements
         return np.array([0.5, -0.5])
 
 
@@ -208,29 +208,29 @@ def test_blocks_are_measured_and_shortened_one_by_one():
 class Reaching:
     active = True
 
-    def ways(self, world) -> dict[int, np.ndarray]:
+    def displacements(self, world) -> dict[int, np.ndarray]:
         return {4: np.array([0.0, 0.0, -0.7])}
 
 
-def test_hands_are_thought_ahead_gently_and_not_too_far():
+def test_the_lookahead_of_the_hands_is_smooth_and_limited():
     measure, source, clock = Posture(np.array([0]), np.array([0])), OnePose(), Clock()
     leader = Reaching()
     law = Nearest(source, ahead=0.2, leaders=(leader,))
     now = Reading(np.zeros(2), np.zeros(2))
-    thought = []
+    offsets = []
     for _ in range(1000):
         asked(law, clock, measure, now, None, 0.002)
-        thought.append(source.ways[4])
+        offsets.append(source.displacements[4])
         clock.time += 0.002
-    way = np.array(thought)
-    assert np.linalg.norm(way[0]) < 1e-3
-    assert np.linalg.norm(np.diff(way, axis=0), axis=1).max() < 0.01
-    assert way[-1] == pytest.approx([0.0, 0.0, -0.2], abs=1e-4)
+    offset = np.array(offsets)
+    assert np.linalg.norm(offset[0]) < 1e-3
+    assert np.linalg.norm(np.diff(offset, axis=0), axis=1).max() < 0.01
+    assert offset[-1] == pytest.approx([0.0, 0.0, -0.2], abs=1e-4)
     # a leader that is switched off is forgotten as gently
     leader.active = False
     asked(law, clock, measure, now, None, 0.002)
-    assert np.linalg.norm(source.ways[4]) > 0.19
+    assert np.linalg.norm(source.displacements[4]) > 0.19
     for _ in range(1000):
         clock.time += 0.002
         asked(law, clock, measure, now, None, 0.002)
-    assert not source.ways
+    assert not source.displacements

@@ -84,7 +84,7 @@ def _asked(world: World, task: Task, dt: float) -> tuple[Array, Array]:
         rows = rows_of((task,), world, dt)
         return rows.jacobian, rows.wanted
     wanted = np.empty(len(task.measure.dofs))
-    task.want(world, Reading(*task.measure.angles(world.dynamics())), dt, wanted)
+    task.command(world, Reading(*task.measure.angles(world.dynamics())), dt, wanted)
     return np.eye(world.model.nv)[task.measure.dofs], wanted
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.controllers.direct import Direct
-from manikin.drags import FAR, FAST, Drag, perform, stand
+from manikin.drags import FAR, FAST, Drag, at_rest, perform
 from manikin.papers.claims import Change, Claim, Finding, Lab
 from manikin.papers.kim2011.bodies import SCALE, began, judge_flight, seen
 from manikin.papers.kim2011.watch import Watched
@@ -109,7 +109,7 @@ def singular(lab: Lab) -> Finding:
 
 def broken_drags(lab: Lab) -> int:
     """Nose or tail of the straight fish dragged along its body, where it cannot be accelerated: how many drags broke."""
-    still, rng = lab.once(("still", "fish", 200.0), partial(stand, "fish")), np.random.default_rng(lab.seed)
+    still, rng = lab.once(("still", "fish", 200.0), partial(at_rest, "fish")), np.random.default_rng(lab.seed)
     drags = [
         Drag(("head", "tail")[k % 2], (float(rng.uniform(-FAR, FAR)), 0.0, 0.0), float(rng.uniform(0.2, FAST)))
         for k in range(lab.pick(4, 40))
@@ -142,8 +142,8 @@ def judge_singular(rng: np.random.Generator, drags: int, damping: float | None =
         task = Task("drag", points, Track(3.0), goal=mouse)
         decision = controller.decide(world, [task], world.timestep)[0]
         rows = task.rows(world, world.timestep)
-        A = rows.jacobian[:, skeleton.dofs] @ decision.answer.T
-        b = rows.wanted - rows.jacobian[:, skeleton.dofs] @ decision.answer.t0
+        A = rows.jacobian[:, skeleton.dofs] @ decision.maps.T
+        b = rows.wanted - rows.jacobian[:, skeleton.dofs] @ decision.maps.t0
         torque = max(torque, float((np.abs(decision.torque) / skeleton.torque).max()))
         if k % 4 == 0:
             gain = max(gain, float(np.abs(A[0]).max() / np.abs(A[2]).max()))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from manikin.drags import AFTER, CHARACTERS, SMOOTH, STRUCK, perform, random_drags, stand, summary
+from manikin.drags import AFTER, CHARACTERS, SMOOTH, STRUCK, at_rest, perform, random_drags, summary
 from manikin.papers.claims import Change, Claim, Finding, Lab
 from manikin.papers.kim2011.bodies import WIDER
 
@@ -13,7 +13,7 @@ def _all(lab: Lab) -> dict[str, dict[str, float]]:
     count = lab.pick(10, 200)
     out = {}
     for model in CHARACTERS:
-        still = lab.once(("still", model, 200.0), partial(stand, model))
+        still = lab.once(("still", model, 200.0), partial(at_rest, model))
         trials = list(random_drags(still, count, lab.seed))
         out[model] = summary(lab.campaign(("drags", model), trials, partial(perform, still)))
     return out

@@ -4,11 +4,11 @@ from functools import partial
 
 import numpy as np
 
-from manikin.drags import stand
+from manikin.drags import at_rest
 from manikin.loop import Run
 from manikin.papers.claims import Change, Claim, Finding, Lab
 from manikin.papers.kim2011.bodies import began
-from manikin.tasks.ik import Wish, solve_pose
+from manikin.tasks.ik import Target, solve_pose
 from manikin.tasks.measures import Orientation, Points, Posture
 
 # an open chain for each link that is dragged
@@ -33,13 +33,13 @@ def pose(still: Run, bone: str, seed: int) -> tuple[float, float]:
     world.forward()
     place, posture = world.data.xpos[root[0]].copy(), Posture(skeleton.address, skeleton.active)
     held = [
-        Wish(Orientation(root), world.data.xquat[root[0]].copy(), FIRM), Wish(Points(root, np.zeros((1, 3))), place, FIRM),
+        Target(Orientation(root), world.data.xquat[root[0]].copy(), FIRM), Target(Points(root, np.zeros((1, 3))), place, FIRM),
     ]  # fmt: skip
     start, link = world.data.xpos[body].copy(), Points(np.array([body]), np.zeros((1, 3)))
     # the pointer moves to the goal and stays there for a while
     for part in np.clip(np.arange(1, MOVES + 1) / (MOVES // 2), 0.0, 1.0):
-        pull = Wish(link, start + part * (goal - start), 1.0)
-        solve_pose(world, [*held, pull, Wish(posture, world.data.qpos[skeleton.address].copy(), KEEP)], TRIALS)
+        pull = Target(link, start + part * (goal - start), 1.0)
+        solve_pose(world, [*held, pull, Target(posture, world.data.qpos[skeleton.address].copy(), KEEP)], TRIALS)
     miss = float(np.linalg.norm(world.data.xpos[body] - goal))
     return miss, float(np.linalg.norm(world.data.xpos[root[0]] - place))
 
@@ -47,7 +47,7 @@ def pose(still: Run, bone: str, seed: int) -> tuple[float, float]:
 def posed(lab: Lab) -> Finding:
     found = {}
     for model, bone in LINKS.items():
-        still = lab.once(("still", model, 200.0), partial(stand, model))
+        still = lab.once(("still", model, 200.0), partial(at_rest, model))
         seeds = range(lab.seed, lab.seed + lab.pick(2, 20))
         found[model] = lab.campaign(("poses", model), seeds, partial(pose, still, bone))
     misses = {model: max(miss for miss, _ in some) for model, some in found.items()}

@@ -156,7 +156,7 @@ def primary(lab: Lab) -> Finding:
         head.goal = Fixed(here + rng.uniform(-0.2, 0.2, 3))
         lone, both = (control.decide(run.world, tasks, 0.005)[0] for tasks in ([foot], [foot, head]))
         rows = foot.measure.evaluate(run.world.dynamics()).jacobian[:, dofs]
-        turns = [rows @ (d.answer.T @ d.acceleration + d.answer.t0) for d in (lone, both)]
+        turns = [rows @ (d.maps.T @ d.acceleration + d.maps.t0) for d in (lone, both)]
         changes.append(float(np.abs(both.acceleration - lone.acceleration).max()))
         gaps.append(float(np.abs(turns[1] - turns[0]).max()) / max(float(np.abs(both.acceleration).max()), 1.0))
     numbers = {"moments": len(gaps), "joints_change_rad_s2": [min(changes), max(changes)]}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from manikin.bench_direct import dragged
-from manikin.drags import CHARACTERS, Outcome, perform, random_drags, stand, summary
+from manikin.drags import CHARACTERS, Outcome, at_rest, perform, random_drags, summary
 from manikin.errors import RunError
 from manikin.papers.claims import Claim, Finding, Lab
 from manikin.scenes.build import build_run
@@ -66,7 +66,7 @@ def judge_map(trials: Sequence[tuple[str, float]], found: Sequence[str]) -> Find
 
 
 def dragged_at(lab: Lab, rate: float, model: str, count: int, seconds: float) -> list[Outcome]:
-    still = lab.once(("still", model, rate), partial(stand, model, int(rate)))
+    still = lab.once(("still", model, rate), partial(at_rest, model, int(rate)))
     trials = list(random_drags(still, count, lab.seed))
     return lab.campaign(("drags", model, rate, count, seconds), trials, lambda drag: perform(still, drag, seconds))
 
@@ -126,7 +126,7 @@ def roots(lab: Lab) -> Finding:
     """Passive DOFs of each root, and whether it has flesh."""
     found = {}
     for model in CHARACTERS:
-        still = lab.once(("still", model, 200.0), partial(stand, model))
+        still = lab.once(("still", model, 200.0), partial(at_rest, model))
         skeleton = still.controller.skeletons[0]  # type: ignore[attr-defined]
         found[model] = (len(skeleton.root), bool(np.isfinite(still.world.flesh_ratio())))
     printed = {"lamp": (6, False), "starfish": (6, True)} | dict.fromkeys(("worm", "fish", "donut"), (3, True))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.characters.donut import BONES, RING, TUBE
-from manikin.drags import Drag, begin, stand
+from manikin.drags import Drag, at_rest, begin
 from manikin.errors import Inverted
 from manikin.export.soft import soft_surfaces
 from manikin.papers.claims import Change, Claim, Finding, Lab
@@ -141,7 +141,7 @@ def empties(lab: Lab) -> Finding:
 def dragged_loop(seconds: float, seed: int) -> tuple[Array, int]:
     """Gaps [m] of the loop in each step while one bone after the other is dragged for half a second, by up to 0.3 m in the
     donut's plane; and how often its flesh was turned inside out, after which it begins again."""
-    rng, still = np.random.default_rng(seed), stand("donut")
+    rng, still = np.random.default_rng(seed), at_rest("donut")
     run, inverted, gaps = still.branch(), 0, list[float]()
     ends_ = [run.world.site("loop_end"), run.world.site("loop_start")]
     while len(gaps) * run.world.timestep < seconds:
