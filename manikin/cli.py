@@ -286,13 +286,16 @@ def _warn_of_clip(clip: str, fps: float | None, skeleton: str | None) -> None:
     path = Path(clip)
     doubts = []
     if kind_of(path) in KINDS:
-        doubts = suspicions(read_motion(path, fps, None if skeleton is None else Path(skeleton)), path.name)
+        with contextlib.suppress(InputError):
+            # what cannot be read is reported by the run, with the key
+            doubts = suspicions(read_motion(path, fps, None if skeleton is None else Path(skeleton)), path.name)
     elif path.suffix == ".npz":
         from manikin.characters.human import human
         from manikin.clips.clip import load_clip
 
-        loaded = load_clip(clip)
-        doubts = clip_doubts(loaded, human(loaded.height, skin=False))
+        with contextlib.suppress(InputError):
+            loaded = load_clip(clip)
+            doubts = clip_doubts(loaded, human(loaded.height, skin=False))
     for doubt in doubts:
         print(f"manikin: {path.name}: {doubt}", file=sys.stderr)
 

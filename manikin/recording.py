@@ -103,6 +103,8 @@ class Recorder:
         # numbers of steps at which the next frame and the next key state are due, and of the last frame
         self._next_frame = self._next_key = 0
         self._last_frame = -1
+        # the steps that are recorded: one in which the simulation diverged is not
+        self._recorded = world.steps
         self.initial = world.full_state()
         self.begin()
         self.switches()
@@ -142,6 +144,7 @@ class Recorder:
     def stepped(self, control: Control) -> None:
         """After each physics step."""
         self.keep("ctrl", control.ctrl)
+        self._recorded = self.world.steps
         self._due(self.world.steps, control)
 
     def _due(self, steps: int, control: Control) -> None:
@@ -171,7 +174,7 @@ class Recorder:
 
     def last_frame(self) -> None:
         """The very last moment as a frame."""
-        if self._last_frame != self.world.steps:
+        if self._last_frame != self.world.steps == self._recorded:
             self._frame({})
 
     def finish(self) -> Recording:

@@ -106,9 +106,8 @@ def _goals(context: BuildContext, spec: StepSpec, tasks: Mapping[str, Task]) -> 
         for name, goal in spec.goals.items()
         if goal.along is None
     }
-    return out | {
-        name: along(out[goal.along], tasks[goal.along].measure) for name, goal in spec.goals.items() if goal.along is not None
-    }
+    following = {name: goal.along for name, goal in spec.goals.items() if goal.along is not None}
+    return out | {name: along(out[leader], tasks[leader].measure) for name, leader in following.items()}
 
 
 def _conditions(context: BuildContext, spec: StepSpec) -> tuple[Condition, ...]:

@@ -13,8 +13,8 @@ from manikin.scenes.schema_world import TugSpec
 from manikin.scenes.tugs import Tug
 from manikin.tasks.goals import Path
 from manikin.tasks.laws import Hold, Law, Nearest, Reach, Stabilize, Track
-from manikin.tasks.measures import Direction, Look, Measure, Momentum, Orientation, Points, Spin
-from manikin.tasks.named import FORWARD, GAZE, centre_of, joints_of, unit
+from manikin.tasks.measures import Direction, Look, Measure, Momentum, Orientation, Points
+from manikin.tasks.named import FORWARD, GAZE, centre_of, joints_of, spin_of, unit
 from manikin.tasks.task import Task
 
 
@@ -56,8 +56,8 @@ def _measure(context: BuildContext, actor: Actor, spec: TaskSpec) -> Measure:
         props = np.flatnonzero(np.isin(world.model.body_rootid, roots))
         return centre_of(world, own, props.tolist(), spec.axes, spec.carried)
     if spec.measure in ("momentum", "spin"):
-        kind = Momentum if spec.measure == "momentum" else Spin
-        return kind(tuple(context.points(actor, names, "of").bodies.tolist() if names else mine))
+        whole = tuple(context.points(actor, names, "of").bodies.tolist() if names else mine)
+        return Momentum(whole) if spec.measure == "momentum" else spin_of(world, whole)
     if not names:
         return posture_of(world, character)
     return context.look_up("of", lambda: joints_of(world, character.prefix, names))

@@ -10,7 +10,7 @@ from manikin import palette
 from manikin.characters.catalog import REFERENCE_HEIGHT, Character
 from manikin.characters.creatures import CREATURES
 from manikin.characters.human import ORIGIN, SOLE_FRICTION, human
-from manikin.errors import ClipError, SceneError, did_you_mean
+from manikin.errors import InputError, SceneError, did_you_mean
 from manikin.motion.keyframes import posture_of
 from manikin.motion.retarget import read_clip
 from manikin.physics.attach import hold_still, join, leave_out
@@ -60,7 +60,7 @@ def _actor(scene: Scene, prefix: str, spec: CharacterSpec) -> Actor:
     body = human(spec.height, spec.mass, spec.sex, spec.feet, spec.strength, spec.locked, prefix)
     try:
         clip = read_clip(spec.clip, body, spec.clip_fps, spec.skeleton)
-    except ClipError as error:
+    except InputError as error:
         raise SceneError(f"{scene.where}: {key}.clip: {error}") from None
     return Actor(spec, body, clip)
 

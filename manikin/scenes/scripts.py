@@ -139,7 +139,7 @@ class Steps:
         there = next((i for i, s in enumerate(self.steps) if s.spec.name == spec.otherwise), None)
         # a jump back to an earlier step of the plan is another attempt, not a failure
         if there is None or there > self.position or self.steps[there].spec.fallback:
-            self.failed = self.failed or why_stuck(world, tasks, self)
+            self.failed = "; ".join([self.failed, *blocked(world)]) if self.failed else why_stuck(world, tasks, self)
         if there is None:
             self.done = True
         else:

@@ -16,7 +16,7 @@ from manikin.studio.drag import com_of
 from manikin.studio.live import Live
 from manikin.studio.messages import Balance, ContactWhy, CreatureWhy, JointWhy, TaskWhy, Vec3, WhyReport
 from manikin.studio.names import KEYS, SLOTS
-from manikin.tasks.measures import CentreOfMass, Momentum, Points
+from manikin.tasks.measures import CentreOfMass, Momentum, Points, Spin
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
@@ -198,6 +198,8 @@ def _bound(value: float) -> float | None:
 def _unit(task: Task) -> str:
     if isinstance(task.measure, Points | CentreOfMass):
         return "m"
+    if isinstance(task.measure, Spin):
+        return "rad/s"
     return "kg m/s" if isinstance(task.measure, Momentum) else "rad"
 
 

@@ -305,16 +305,19 @@ class Momentum(WithError):
 
 @dataclass(frozen=True, eq=False)
 class Spin(WithError):
-    """Angular momentum [kg m^2/s] of bodies about their centre of mass, world axes: three rows. Laws damp it."""
+    """How fast bodies rotate as a whole [rad/s]: their angular momentum about their centre of mass, world axes, divided by
+    `inertia` [kg m^2]. Three rows. It has no integral: laws damp it.
+    """
 
     bodies: tuple[int, ...]
+    inertia: float
     block: int = 3
     error_kind: ClassVar[int] = NO_ERROR
     size: ClassVar[int] = 3  # rows
 
     def evaluate(self, dynamics: Dynamics) -> Measured:
         rate, _, jacobian, bias = dynamics.momentum(list(self.bodies))
-        return Measured(np.zeros(3), rate[3:], jacobian[3:], bias[3:])
+        return Measured(np.zeros(3), rate[3:] / self.inertia, jacobian[3:] / self.inertia, bias[3:] / self.inertia)
 
 
 @dataclass(frozen=True, eq=False)

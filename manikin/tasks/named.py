@@ -70,8 +70,8 @@ def momentum(world: World, *names: str, character: Character | None = None) -> M
 
 
 def spin(world: World, *names: str, character: Character | None = None) -> Spin:
-    """Angular momentum [kg m^2/s] of a character, or of the named bodies, about their centre of mass."""
-    return Spin(tuple(_bodies(world, names, character)))
+    """How fast a character, or the named bodies, rotate as a whole [rad/s]."""
+    return spin_of(world, _bodies(world, names, character))
 
 
 def posture(world: World, *joints: str, character: Character | None = None) -> Posture:
@@ -126,6 +126,17 @@ def centre_of(world: World, own: Array, others: Sequence[int], axes: str | Seque
     carried = np.zeros_like(own)
     carried[list(others)] = np.minimum(world.model.body_mass[list(others)], most * own.sum())
     return CentreOfMass(own, carried, tuple(AXES[a] for a in axes))
+
+
+def spin_of(world: World, bodies: Sequence[int]) -> Spin:
+    """The rotation of bodies as a whole, by their mean moment of inertia in the present pose."""
+    model, data = world.model, world.data
+    chosen = list(bodies)
+    mass = model.body_mass[chosen]
+    arms = data.xipos[chosen] - mass @ data.xipos[chosen] / mass.sum()
+    # a third of the trace, which no rotation changes
+    trace = float(model.body_inertia[chosen].sum() + 2 * mass @ (arms**2).sum(axis=1))
+    return Spin(tuple(chosen), trace / 3)
 
 
 def unit(axis: ArrayLike) -> Array:

@@ -54,7 +54,7 @@ def test_a_lattice_holds_the_whole_surface(shape: str) -> None:
 
 def test_a_lattice_that_is_too_coarse_is_refused() -> None:
     thin = sdf.mesh(sdf.cone([-0.3, 0, 0], [0.3, 0, 0], 0.02, 0.02), 600)
-    with pytest.raises(InputError, match="take a finer one"):
+    with pytest.raises(InputError, match="use a finer one"):
         surround(thin, 0.2)
 
 

@@ -138,8 +138,8 @@ def test_straight_arms_without_damping_would_explode(world):
     for _ in random_states(world, 60, seed=12):
         tasks = tasks_of(world, rng)
         for_each = [
-            Prioritized(1e-7, limits=(), hardest=np.inf),
-            Prioritized(limits=(), hardest=np.inf),
+            Prioritized(1e-7, limits=(), max_acceleration=np.inf),
+            Prioritized(limits=(), max_acceleration=np.inf),
             Prioritized(1e-7, limits=()),
         ]
         largest = [float(np.abs(c.solve(world, tasks, 0.002).torque).max()) for c in for_each]

@@ -325,7 +325,7 @@ def test_a_run_that_breaks_is_exit_1_and_the_rest_is_there(command: Command, mon
 def test_an_interrupted_command_says_so(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, claim("one", holds), claim("two", stops))
     code, out, err = command("reproduce", "abe2006")
-    assert code == 0
+    assert code == 130
     assert "interrupted" in err
     assert "1 hold, 0 do not, 1 were not measured" in out
 

@@ -44,7 +44,7 @@ def all_measures(w: World) -> dict[str, Measure]:
         "Look": Look(gaze, w.body("thorax"), np.array([1.0, 0.0, 0.0]), soften=0.0),
         "CentreOfMass": CentreOfMass(mass, np.zeros_like(mass), (0, 1, 2)),
         "Momentum": Momentum(tuple(range(1, w.model.nbody))),
-        "Spin": Spin(tuple(range(1, w.model.nbody))),
+        "Spin": Spin(tuple(range(1, w.model.nbody)), 3.0),
         "Posture": Posture(w.model.jnt_qposadr[joints].astype(np.int64), w.model.jnt_dofadr[joints].astype(np.int64)),
     }
 
