@@ -58,9 +58,9 @@ take = mk.run(scene)
 for key, value in take.report.items():
     print(f"{key:<16} {value}")
 mk.save(take, folder / "from_the_table.glb")
-print(f"wrote {folder / 'from_the_table.glb'}; the scene is beside it: manikin run {folder / 'from_the_table.toml'}")
+print(f"wrote {folder / 'from_the_table.glb'}; the scene is in the same folder: manikin run {folder / 'from_the_table.toml'}")
 
-# the parcel is a free body: its position stands at the end of qpos
+# the parcel is a free body: its pose is at the end of qpos
 height = take.recording.qpos[:, -5]
 print(f"the parcel rose from {height[0]:.3f} m to {height[-1]:.3f} m")
 assert take.report["ok"], take.report["reason"]

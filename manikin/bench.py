@@ -248,7 +248,7 @@ def nearest_pose_search(frames: int) -> tuple[Callable[[], object], Callable[[],
         states.append(source.markers_of(world))
     index = source.index
     one, other = cycle(states), cycle(states)
-    return lambda: index.nearest(next(one)), lambda: index.look_at_all(next(other))
+    return lambda: index.nearest(next(one)), lambda: index.exhaustive(next(other))
 
 
 def bench_nearest() -> Figures:

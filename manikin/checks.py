@@ -1,4 +1,4 @@
-"""What `manikin check` finds in a file."""
+"""The findings of `manikin check` about a file."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -118,7 +118,9 @@ def _check_clip(path: Path) -> dict[str, Any]:
     body = human(clip.height, skin=False)
     stances = slips(clip, body)
     wrong = [
-        f"{s.foot} slides {100 * s.way:.1f} cm during stance (frames {s.start} to {s.end - 1})" for s in stances if s.way > 0.01
+        f"{s.foot} slides {100 * s.distance:.1f} cm during stance (frames {s.start} to {s.end - 1})"
+        for s in stances
+        if s.distance > 0.01
     ]
     wrong += clip_doubts(clip, body)
     return {
@@ -129,7 +131,7 @@ def _check_clip(path: Path) -> dict[str, Any]:
 
 
 def clip_doubts(clip: "Clip", body: "Character") -> list[str]:
-    """What may be wrong with a clip as a body plays it: its rate, and whether somebody could stand in its first frame."""
+    """What may be wrong with a clip on a body: its rate, and a first frame that is not a standing pose."""
     from manikin.clips.first_frame import first_frame
     from manikin.clips.rate import rate_doubts
     from manikin.clips.roles import find_roles
@@ -147,7 +149,7 @@ def _stances(stances: Sequence[Any]) -> str:
 def _check_motion(
     path: Path, fps: float | None, skeleton: str | None, progress: Callable[[float], None] | None
 ) -> dict[str, Any]:  # fmt: skip
-    """Read a motion file, say what was guessed and repaired and what looks wrong, and try it on the human."""
+    """Read a motion file, report guesses, repairs and what looks wrong, and retarget it to the human."""
     from manikin.characters.human import human
     from manikin.clips.source import read_motion, stature, suspicions
     from manikin.motion.retarget import centre_error, retarget, slips
@@ -162,7 +164,7 @@ def _check_motion(
     try:
         result = retarget(motion, body, str(path), progress)
     except ClipError as error:
-        # the file is sound, the skeleton is not a human's: the reason without the file's name, which comes before it
+        # the file is valid but the skeleton is not a human's: the reason without the file's name, which is printed before it
         return found | {"ok": False, "reason": str(error).removeprefix(f"{path}: ")}
     stances = slips(result.clip, body)
     found |= {
@@ -174,7 +176,7 @@ def _check_motion(
 
 
 def _ground_doubts(centres: Mapping[str, Any], clip: Any, fit: float) -> list[str]:
-    """Feet against the ground, below it or never on it; and proportions."""
+    """Doubts about the ground (feet below it, or never on it) and about proportions."""
     out = []
     lowest = min(float(centres[f"foot_{s}"][:, 2].min()) for s in "lr")
     if lowest < 0:

@@ -25,7 +25,7 @@ def main() -> None:
         took = time.perf_counter() - start
         error = 100 * centre_error(result, character)
         stances = slips(result.clip, character)
-        way = 100 * max((s.way for s in stances), default=0.0)
+        way = 100 * max((s.distance for s in stances), default=0.0)
         speed = 100 * max((s.speed for s in stances), default=0.0)
         angles = result.clip.angles(chain.joints)
         held = bool((angles >= chain.low - 1e-9).all() and (angles <= chain.high + 1e-9).all())

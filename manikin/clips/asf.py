@@ -34,7 +34,7 @@ class Bone:
 
 
 class Asf(NamedTuple):
-    """A skeleton. bones[0] is the root; parents by number; unit: metres per unit of length, None where the file is silent."""
+    """A skeleton. bones[0] is the root; parents by number; unit: metres per unit of length, None if not in the file."""
 
     bones: tuple[Bone, ...]
     parents: tuple[int, ...]
@@ -42,7 +42,7 @@ class Asf(NamedTuple):
     degrees: bool
 
 
-def beside(motion: Path) -> Path:
+def skeleton_for(motion: Path) -> Path:
     """The one .asf in the folder of an .amc, or the one whose name begins its name (02.asf for 02_01.amc)."""
     try:
         found = sorted(f for f in motion.parent.iterdir() if kind_of(f) == ".asf")
@@ -189,10 +189,10 @@ def _freedom(lines: Lines, words: list[str]) -> tuple[str, ...]:
 
 def _axes_turn(angles: list[float], order: str, degrees: bool) -> Array:
     """The first axis is applied first, all of them about fixed axes: R = Rz Ry Rx for XYZ."""
-    turn = np.array([1.0, 0.0, 0.0, 0.0])
+    rotation = np.array([1.0, 0.0, 0.0, 0.0])
     for angle, letter in zip(angles, order):
-        turn = quat_multiply(about(letter, np.array(np.deg2rad(angle) if degrees else angle)), turn)
-    return turn
+        rotation = quat_multiply(about(letter, np.array(np.deg2rad(angle) if degrees else angle)), rotation)
+    return rotation
 
 
 def _hierarchy(lines: Lines, bones: dict[str, Bone]) -> dict[str, str]:
@@ -228,11 +228,11 @@ def _ordered(lines: Lines, bones: dict[str, Bone], links: dict[str, str], unit: 
 
 
 def read_amc(path: Path, skeleton: Path | None = None, fps: float | None = None) -> SkeletonMotion:
-    """An .amc (or .amc.gz) on its skeleton (default: the .asf beside it), in its own units and axes.
+    """An .amc (or .amc.gz) on its skeleton (default: the .asf in its folder), in its own units and axes.
 
     fps: not in the file; 120 Hz unless given.
     """
-    asf_path = skeleton or beside(path)
+    asf_path = skeleton or skeleton_for(path)
     asf = read_asf(asf_path)
     lines = Lines(path, read_lines(path), comment="#")
     table, columns = _read_values(lines, asf, asf_path)
@@ -301,15 +301,15 @@ def _assemble(asf: Asf, table: Array, columns: dict[str, int], fps: float, notes
     root = np.zeros((len(table), 3))
     for k, bone in enumerate(asf.bones):
         start = columns[bone.name]
-        turn = np.tile([1.0, 0.0, 0.0, 0.0], (len(table), 1))
+        rotation = np.tile([1.0, 0.0, 0.0, 0.0], (len(table), 1))
         for i, freedom in enumerate(bone.freedom):
             values = table[:, start + i]
             if freedom[0] == "r":
                 # the first freedom is applied first
-                turn = quat_multiply(about(freedom[1].upper(), values), turn)
+                rotation = quat_multiply(about(freedom[1].upper(), values), rotation)
             elif freedom[0] == "t" and k == 0:
                 root[:, "xyz".index(freedom[1])] = values
-        rotations[:, k] = quat_multiply(quat_multiply(bone.axis, turn), quat_conjugate(bone.axis))
+        rotations[:, k] = quat_multiply(quat_multiply(bone.axis, rotation), quat_conjugate(bone.axis))
         if k == 0:
             rotations[:, 0] = quat_multiply(rotations[:, 0], bone.axis)
     parents = np.array(asf.parents, np.int64)

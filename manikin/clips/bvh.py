@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from manikin.clips.skeleton import MOST_JOINTS, SkeletonMotion, check_size, euler_to_quat, turn_frames
+from manikin.clips.skeleton import MOST_JOINTS, SkeletonMotion, change_axes, check_size, euler_to_quat
 from manikin.clips.text import Lines, read_lines
 from manikin.errors import did_you_mean
 from manikin.files import one_line, whole_file
@@ -241,7 +241,7 @@ def _assemble(hierarchy: _Hierarchy, rows: Array, fps: float) -> SkeletonMotion:
 
 def write_bvh(motion: SkeletonMotion, path: Path, unit: float = 0.01) -> None:
     """Write a motion (metres, Z up) as BVH: Y up, centimetres unless `unit` [m] says otherwise. Same motion, same bytes."""
-    out = replace(turn_frames(motion, TO_BVH, 1.0 / unit), joints=_names(motion.joints))
+    out = replace(change_axes(motion, TO_BVH, 1.0 / unit), joints=_names(motion.joints))
     children = [motion.children(j) for j in range(len(motion.joints))]
     order = _depth_first(children)
     text = ["HIERARCHY", *_hierarchy_text(out, children)]
@@ -285,8 +285,8 @@ def _hierarchy_text(motion: SkeletonMotion, children: Sequence[Sequence[int]]) -
     def add(joint: int, depth: int) -> None:
         tab = "\t" * depth
         offset = np.zeros(3) if joint == 0 else motion.offsets[joint]
-        turns = " ".join(f"{c}rotation" for c in _order(joint))
-        channels = f"3 {turns}" if joint else f"6 Xposition Yposition Zposition {turns}"
+        rotations = " ".join(f"{c}rotation" for c in _order(joint))
+        channels = f"3 {rotations}" if joint else f"6 Xposition Yposition Zposition {rotations}"
         out.extend(
             [f"{tab}{'JOINT' if joint else 'ROOT'} {motion.joints[joint]}", f"{tab}{{", f"{tab}\t{_offset_text(offset)}"]
         )
@@ -324,7 +324,7 @@ def _unwrapped(quaternions: Array, order: str) -> Array:
 
 
 def quat_to_euler(quaternions: Array, order: str) -> Array:
-    """Angles (T, 3) [rad] of turns (T, 4) as products about three different axes, the first outermost; the middle one in
+    """Angles (T, 3) [rad] of rotations (T, 4) as products about three different axes, the first outermost; the middle one in
     [-90, 90] degrees. At exactly 90 only a sum is determined: the last is zero there."""
     i, j, k = ("XYZ".index(c) for c in order)
     sign = 1.0 if (j - i) % 3 == 1 else -1.0

@@ -13,7 +13,7 @@ from manikin.files import load_npz, one_line, save_npz
 
 Array = NDArray[np.float64]
 
-# what is accepted of a clip: positions and angles, frames per second, stature [m]
+# largest values accepted in a clip: positions and angles, frames per second, stature [m]
 LARGEST, FASTEST, TALLEST = 1e6, 10_000.0, 100.0
 
 
@@ -97,7 +97,7 @@ def load_clip(name: str | Path) -> Clip:
 def _read(path: Path) -> Clip:
     data = load_npz(path, ClipError)
     try:
-        # a damaged file may hold any bits, NaNs that signal too
+        # a damaged file may contain any bits, even signalling NaNs
         with np.errstate(invalid="ignore"):
             qpos = data["qpos"].astype(float)
         return Clip(

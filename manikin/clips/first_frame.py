@@ -1,4 +1,4 @@
-"""Whether somebody could stand in the first frame of a motion: a run begins there, at rest."""
+"""Whether the first frame of a motion is a standing pose: a run begins there, at rest."""
 
 from collections.abc import Mapping
 
@@ -11,8 +11,8 @@ Array = NDArray[np.float64]
 
 # a trunk within this angle [deg] is upright
 _UPRIGHT = 35.0
-# in statures: a foot within this height of where it rests is on the ground; hips this high over the ankles are not crouching
-# (0.48 in upright standing); a body this far beyond its feet falls
+# in statures: a foot within this distance of its resting height is on the ground; with hips this high above the ankles nobody
+# crouches (0.48 in upright standing); a body this far beyond its feet falls
 _ON_GROUND, _HIGH, _BEYOND = 0.0286, 0.375, 0.12
 # in statures: ankles and balls of the feet over the ground when the sole is flat
 _RESTING = {"foot": 0.043, "toes": 0.012}
@@ -21,9 +21,9 @@ _STILL = 0.5
 
 
 def first_frame(motion: SkeletonMotion, roles: Mapping[str, int], stature: float, ground: float | None = None) -> list[str]:
-    """What keeps the first frame from being a pose to stand in, in words.
+    """Why the first frame is not a pose that a run can begin in, in words; empty when it is.
 
-    roles: joints by what they are. ground: its height [m], where it is known; else feet are compared with where they rest.
+    roles: joint numbers by role. ground: its height [m], if known; else feet are compared with their own resting heights.
     """
     body = [roles[r] for r in ("pelvis", "chest", "neck", "thigh_l", "thigh_r", "shank_l", "shank_r") if r in roles]
     if len(body) < 4 or not {"upper_arm_l", "upper_arm_r", "thigh_l", "thigh_r", "foot_l", "foot_r"} <= roles.keys():
@@ -40,7 +40,7 @@ def first_frame(motion: SkeletonMotion, roles: Mapping[str, int], stature: float
 
 
 def _trouble(places: Array, roles: Mapping[str, int], body: list[int], stature: float, ground: float | None) -> str:
-    """The first reason why nobody stands like that, on both feet and upright; "" where somebody does."""
+    """The first reason why this is not upright standing on both feet; "" when it is."""
     hips, shoulders = (places[0, [roles[f"{part}_l"], roles[f"{part}_r"]]].mean(axis=0) for part in ("thigh", "upper_arm"))
     trunk = shoulders - hips
     lean = float(np.rad2deg(np.arctan2(np.hypot(trunk[0], trunk[1]), trunk[2])))

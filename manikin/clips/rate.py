@@ -1,9 +1,9 @@
-"""Is the frame rate right? What gravity, walking and joints say about it.
+"""Is the frame rate right? Evidence from gravity, walking and joint speeds.
 
-At twice the right rate everything moves twice as fast and accelerates four times as much. Four signs, the surest first: a body
-in the air falls with g; one that touches the ground cannot be pulled down faster; people who walk take steps whose length over
-frequency changes little with speed (Sekiya et al. 1996); limbs rotate only so fast. Slow movements on the spot show none of
-them: then nothing is reported.
+At twice the right rate everything moves twice as fast and accelerates four times as much. Four signs, the most certain
+first: a body in the air falls with g; a body on the ground does not accelerate downwards much faster; in walking, the ratio of
+step length to step frequency changes little with speed (Sekiya et al. 1996); limbs rotate only so fast. Slow movements on the
+spot show none of them, and nothing is reported.
 """
 
 from itertools import pairwise
@@ -25,18 +25,20 @@ _PULL, _CUT = 1.6, 8.0
 # length of a step over its frequency, in units of leg and gravity. Of 15 captures of walking, running and stairs at their right
 # rate: 1.16 to 2.18, half of them 1.4 to 1.6.
 _RATIO, _USUAL_RATIO = (1.12, 2.5), 1.48
-# who lifts the feet higher than this [legs] sneaks or runs; who steps further than this [legs] runs
+# steps cannot be counted at fewer frames per second
+_SLOWEST = 5.0
+# people who lift their feet higher than this [legs] sneak or run; those with longer steps than this [legs] run
 _LIFTED, _RUNS = 0.3, 1.1
 # speed [rad/s] of upper arms, forearms, thighs and shanks that is exceeded in one frame of 200; and what is usual in sport
 _FAST, _USUAL_FAST = 26.0, 13.0
-# a wrong rate is mostly a multiple or a fraction of the right one
+# a wrong rate is usually a multiple or a simple fraction of the right one
 _FACTORS = (1 / 4, 1 / 3, 1 / 2, 2.0, 3.0, 4.0)
 _BODY = ("pelvis", "chest", "neck", "thigh_l", "thigh_r", "shank_l", "shank_r")
 _LIMBS = tuple(f"{part}_{s}" for part in ("thigh", "shank", "upper_arm", "forearm") for s in "lr")
 
 
 def rate_doubts(motion: SkeletonMotion) -> list[str]:
-    """What speaks against the rate of a motion (metres, Z up), with the rate that would fit; at most one line."""
+    """The evidence against the rate of a motion (metres, Z up), with the rate that would fit; at most one line."""
     roles = find_roles(motion)
     places, _ = global_poses(motion)
     for sign in (_flight, _pull, _pace, _speed):
@@ -63,9 +65,9 @@ def _flight(motion: SkeletonMotion, places: Array, roles: Roles) -> Doubt:
 
 
 def flight_pull(motion: SkeletonMotion) -> float | None:
-    """Downward acceleration [m/s^2] of the body while no joint is near the ground, or None when it never flies.
+    """Downward acceleration [m/s^2] of the body while no joint is near the ground, or None when it is never in flight.
 
-    The mean of all joints stands for the centre of mass: accurate to a tenth or two, enough to distinguish 60 Hz from 120.
+    The mean of all joints serves as the centre of mass: accurate to 10 or 20 %, enough to distinguish 60 Hz from 120.
     """
     places, _ = global_poses(motion)
     roles = find_roles(motion)
@@ -99,7 +101,7 @@ def _pull(motion: SkeletonMotion, places: Array, roles: Roles) -> Doubt:
 
     height = sosfiltfilt(butter(2, _CUT / (motion.fps / 2), output="sos"), places[:, body, 2].mean(axis=1))
     down = -np.gradient(np.gradient(height)) * motion.fps**2
-    # ends of a filtered curve are worth little
+    # the ends of a filtered curve are unreliable
     edge = min(len(down) // 4, round(0.1 * motion.fps))
     pull = float(np.percentile(down[edge : len(down) - edge], 95))
     if pull < _PULL * GRAVITY:
@@ -120,20 +122,20 @@ def pace(motion: SkeletonMotion) -> Pace | None:
     """From one moment at which the feet pass each other to the next; None when that does not happen twice in a row."""
     places, _ = global_poses(motion)
     roles = find_roles(motion)
-    if not {"pelvis", "foot_l", "foot_r"} <= set(roles) or len(places) < 24 or motion.fps < 5:
+    if not {"pelvis", "foot_l", "foot_r"} <= set(roles) or len(places) < 24 or motion.fps < _SLOWEST:
         return None
     from scipy.ndimage import gaussian_filter1d
 
     leg, fps = LEG * stature(motion), motion.fps
     pelvis = places[:, roles["pelvis"]]
-    way = gaussian_filter1d(pelvis[:, :2], 0.15 * fps, axis=0)
-    velocity = np.gradient(way, 1 / fps, axis=0)
+    path = gaussian_filter1d(pelvis[:, :2], 0.15 * fps, axis=0)
+    velocity = np.gradient(path, 1 / fps, axis=0)
     speed = np.linalg.norm(velocity, axis=1)
     ahead = velocity / np.maximum(speed, 1e-9)[:, None]
     apart = gaussian_filter1d(
         ((places[:, roles["foot_l"], :2] - places[:, roles["foot_r"], :2]) * ahead).sum(axis=1), 0.03 * fps
     )
-    gone = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(way, axis=0), axis=1))])
+    gone = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
     steps = []
     for start, end in runs(speed > 0.4 * np.percentile(speed, 90)):
         passing = start + 1 + np.flatnonzero(np.sign(apart[start + 1 : end]) != np.sign(apart[start : end - 1]))

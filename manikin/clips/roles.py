@@ -1,7 +1,7 @@
-"""Which joint of a foreign skeleton is which of ours: by its name, whatever the habit (CMU, Mixamo, Biovision, 3ds Max, SMPL).
+"""Which joint of another skeleton is which of ours, by names in the usual styles (CMU, Mixamo, Biovision, 3ds Max, SMPL).
 
 The joints of the five usual families differ in words, in how they mark the side, and in what "shoulder", "hip" and "foot"
-mean: what else the skeleton has decides.
+mean: the other joints of the skeleton decide.
 """
 
 import re
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from manikin.clips.skeleton import SkeletonMotion
 from manikin.errors import ClipError
 
-# our role: words in the order of preference, without side, blanks and signs
+# our role: words in order of preference, without side, blanks and signs
 _TRUNK: dict[str, tuple[str, ...]] = {
     "pelvis": ("hips", "pelvis", "hip", "root", "lowertorso", "bip01", "bip001", "cog"),
     "neck": ("neck", "neck1", "lowerneck", "neck0", "neck01", "necklower"),
@@ -74,7 +74,7 @@ def find_roles(motion: SkeletonMotion) -> dict[str, int]:
 
 
 def require_roles(motion: SkeletonMotion, where: str) -> dict[str, int]:
-    """As find_roles; what is missing is named in the error, with what there is."""
+    """Like find_roles, with an error that names missing joints and those that the file has."""
     roles = find_roles(motion)
     missing = [role for role in NEEDED if role not in roles]
     if missing:
@@ -99,18 +99,18 @@ def _settle(motion: SkeletonMotion, parts: Sequence[tuple[str, str]], roles: dic
     def named(word: str) -> int | None:
         return _first(parts, (word,), side)
 
-    # "shoulder" alone, or below a collar, is where the arm turns; above an "arm" it is the clavicle
+    # "shoulder" alone, or below a collar, is the joint of the arm; above an "arm" it is the clavicle
     arm, clavicle, forearm = roles.get(f"upper_arm_{side}"), roles.get(f"clavicle_{side}"), roles.get(f"forearm_{side}")
     if arm is None and clavicle is not None and forearm is not None and motion.parents[forearm] == clavicle:
         roles[f"upper_arm_{side}"] = clavicle
         del roles[f"clavicle_{side}"]
-    # an "arm" that carries an "elbow"-less hand: Arm, Elbow or Arm, ForeArm both come out above; "ankle" beside "foot": SMPL
+    # an "arm" that carries an "elbow"-less hand: Arm, Elbow and Arm, ForeArm are handled above; "ankle" next to "foot": SMPL
     ankle, foot = named("ankle"), named("foot")
     if ankle is not None and foot is not None and ankle in _ancestors(motion, foot):
         roles[f"foot_{side}"], roles[f"toes_{side}"] = ankle, foot
     elif roles.get(f"toes_{side}") == roles.get(f"foot_{side}"):
         roles.pop(f"toes_{side}", None)
-    # Acclaim's wrist only twists the forearm: the hand bone beyond it is where the hand bends. SMPL's hand is the knuckles.
+    # Acclaim's wrist only twists the forearm: the hand bends at the hand bone beyond it. SMPL's hand is the knuckles.
     wrist, hand = named("wrist"), named("hand")
     if wrist is not None and hand is not None and wrist in _ancestors(motion, hand):
         roles[f"hand_{side}"] = hand if named("radius") is not None else wrist

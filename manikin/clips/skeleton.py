@@ -71,14 +71,14 @@ def check_size(frames: int, joints: int) -> str:
 def global_poses(motion: SkeletonMotion) -> tuple[Array, Array]:
     """Positions (T, J, 3) and orientations (T, J, 4) of all joints."""
     places = np.empty((len(motion.root), len(motion.joints), 3))
-    turns = np.empty_like(motion.rotations)
+    rotations = np.empty_like(motion.rotations)
     for j, parent in enumerate(motion.parents):
         if parent < 0:
-            places[:, j], turns[:, j] = motion.root, motion.rotations[:, j]
+            places[:, j], rotations[:, j] = motion.root, motion.rotations[:, j]
             continue
-        places[:, j] = places[:, parent] + rotate(turns[:, parent], np.broadcast_to(motion.offsets[j], (len(places), 3)))
-        turns[:, j] = quat_multiply(turns[:, parent], motion.rotations[:, j])
-    return places, turns
+        places[:, j] = places[:, parent] + rotate(rotations[:, parent], np.broadcast_to(motion.offsets[j], (len(places), 3)))
+        rotations[:, j] = quat_multiply(rotations[:, parent], motion.rotations[:, j])
+    return places, rotations
 
 
 def rest_places(motion: SkeletonMotion) -> Array:
@@ -106,13 +106,13 @@ def about(letter: str, angle: Array) -> Array:
     return out
 
 
-def turn_frames(motion: SkeletonMotion, turn: Array, scale: float) -> SkeletonMotion:
-    """The same motion in axes rotated by the matrix `turn` (3, 3), lengths times `scale`."""
+def change_axes(motion: SkeletonMotion, matrix: Array, scale: float) -> SkeletonMotion:
+    """The same motion in axes rotated by `matrix` (3, 3), lengths times `scale`."""
     rotations = motion.rotations.copy()
-    rotations[..., 1:] = rotations[..., 1:] @ turn.T
-    ends = tuple((p, _triple(scale * turn @ np.array(o))) for p, o in motion.ends)
+    rotations[..., 1:] = rotations[..., 1:] @ matrix.T
+    ends = tuple((p, _triple(scale * matrix @ np.array(o))) for p, o in motion.ends)
     return SkeletonMotion(
-        motion.joints, motion.parents, scale * motion.offsets @ turn.T, rotations, scale * motion.root @ turn.T,
+        motion.joints, motion.parents, scale * motion.offsets @ matrix.T, rotations, scale * motion.root @ matrix.T,
         motion.fps, ends, motion.metres, motion.notes,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from manikin.clips.asf import read_amc
 from manikin.clips.bvh import read_bvh
 from manikin.clips.first_frame import first_frame
 from manikin.clips.roles import find_roles, zero_children
-from manikin.clips.skeleton import SkeletonMotion, global_poses, rest_places, turn_frames
+from manikin.clips.skeleton import SkeletonMotion, change_axes, global_poses, rest_places
 from manikin.clips.text import kind_of
 from manikin.errors import ClipError, did_you_mean
 
@@ -28,7 +28,7 @@ UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "foot": 0.3048, "dm"
 # statures that are accepted [m]
 STATURES = (1.1, 2.3)
 GRAVITY = 9.81
-# statures in the file's own units beyond which numbers make no sense
+# statures in the file's own units beyond which the numbers make no sense
 _SIZES = (1e-5, 1e7)
 # the CMU conversion to BVH of B. Hahne (cgspeed), by names that no other skeleton has together
 _CMU_BVH = {"LHipJoint", "RHipJoint", "LowerBack", "Spine1", "Neck1", "LeftFingerBase"}
@@ -39,7 +39,7 @@ _CMU_SLOW = ("115", "143")
 def read_motion(path: Path, fps: float | None = None, skeleton: Path | None = None) -> SkeletonMotion:
     """A BVH or AMC file (.gz too) in metres, Z up, with added frames dropped and known damage repaired.
 
-    fps: overrides what the file says (AMC says nothing). skeleton: the .asf of an .amc, default the one beside it.
+    fps: overrides the file's rate (AMC files have none). skeleton: the .asf of an .amc, default: the one in its folder.
     """
     kind = kind_of(path)
     if kind == ".bvh":
@@ -53,13 +53,13 @@ def read_motion(path: Path, fps: float | None = None, skeleton: Path | None = No
 
 
 def prepare(raw: SkeletonMotion) -> SkeletonMotion:
-    """Repair, turn upright, scale to metres, drop an added first frame."""
+    """Repair, rotate upright, scale to metres, drop an added first frame."""
     motion = _repair_cmu(raw)
     places, _ = global_poses(motion)
     roles = find_roles(motion)
     up, how = _upright(motion, places, roles)
     unit, unit_name = _unit(motion, roles)
-    motion = turn_frames(motion, up, unit)
+    motion = change_axes(motion, up, unit)
     first = motion.notes
     motion = replace(motion, notes=(f"units: 1 = {unit:.6g} m ({unit_name})", f"up: {how}", *first))
     return _drop_added(motion)
@@ -104,22 +104,22 @@ def _chain(motion: SkeletonMotion, start: int, end: int) -> float:
 
 
 def stature(motion: SkeletonMotion) -> float:
-    """How tall the body is [m], from the length of its legs."""
+    """The stature [m], from the length of the legs."""
     return _raw_stature(motion, find_roles(motion))
 
 
 def _upright(motion: SkeletonMotion, places: Array, roles: dict[str, int]) -> tuple[Array, str]:
     """Matrix (3, 3) that rotates the upright axis to Z (and Y-up files to X forward), and the axis in words.
 
-    People are upright most of the time: from the feet to the head, summed over all frames. Where that points nowhere (someone
-    rolls on the floor) the resting skeleton decides.
+    People are upright most of the time: from the feet to the head, summed over all frames. Where the sum has no clear
+    direction (someone rolls on the floor) the rest pose decides.
     """
     top = roles.get("head", roles.get("chest"))
     feet = [roles[f] for f in ("foot_l", "foot_r") if f in roles]
     if top is None or not feet:
         return _to_z(1, 1.0), "Y, as is usual (no head and feet were found)"
-    way = places[:, top] - places[:, feet].mean(axis=1)
-    mean = (way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-12)).mean(axis=0)
+    body = places[:, top] - places[:, feet].mean(axis=1)
+    mean = (body / np.maximum(np.linalg.norm(body, axis=1, keepdims=True), 1e-12)).mean(axis=0)
     if np.abs(mean).max() < 0.6:
         rest = rest_places(motion)
         mean = rest[top] - rest[feet].mean(axis=0)
@@ -129,7 +129,7 @@ def _upright(motion: SkeletonMotion, places: Array, roles: dict[str, int]) -> tu
 
 
 def _to_z(axis: int, sign: float) -> Array:
-    """The cyclic change of axes that brings +axis to Z; for -axis a half turn comes first."""
+    """The cyclic change of axes that brings +axis to Z; for -axis, after half a turn."""
     cyclic = np.roll(np.eye(3), 2 - axis, axis=0)
     if sign > 0:
         return cyclic
@@ -157,7 +157,7 @@ def _repair_cmu(motion: SkeletonMotion) -> SkeletonMotion:
     for side in ("Left", "Right"):
         hand, base = at.get(f"{side}Hand"), at.get(f"{side}FingerBase")
         if hand is not None and base is not None and not offsets[base].any():
-            # Acclaim's wrist bone lies along the radius and is half as long
+            # Acclaim's wrist bone is in line with the radius and half as long
             offsets[hand] *= 1.5
             notes.append(
                 f"repaired: the {side.lower()} wrist bone was lost in the conversion from CMU's ASF; hand put at its end"
@@ -166,7 +166,7 @@ def _repair_cmu(motion: SkeletonMotion) -> SkeletonMotion:
 
 
 def pose_steps(motion: SkeletonMotion) -> Array:
-    """How far the joints move from frame to frame [m], seen from the root without its heading: mean over joints (T - 1,)."""
+    """Mean distance that the joints move from frame to frame [m] (T - 1,), relative to place and rotation of the root."""
     still = np.zeros_like(motion.root)
     rotations = motion.rotations.copy()
     rotations[:, 0] = [1.0, 0.0, 0.0, 0.0]
@@ -175,7 +175,7 @@ def pose_steps(motion: SkeletonMotion) -> Array:
 
 
 def _drop_added(motion: SkeletonMotion) -> SkeletonMotion:
-    """A first frame that is not part of the motion (a T-pose added by an exporter) is dropped."""
+    """Drop a first frame that is not part of the motion (a T-pose added by an exporter)."""
     if len(motion.root) < 4:
         return motion
     steps = pose_steps(motion)
@@ -209,7 +209,7 @@ def _rate(motion: SkeletonMotion, name: str) -> list[str]:
     cmu = set(motion.joints) >= _CMU_BVH or {"lhipjoint", "lowerback", "thorax", "lradius"} <= set(motion.joints)
     if cmu and subject and subject[1] in _CMU_SLOW and abs(motion.fps - 120) < 1:
         out.append(f"CMU subject {subject[1]} was captured at 60 Hz, not 120: use --clip-fps 60")
-    # a known cause says it all
+    # a known cause is enough
     return out or rate_doubts(motion)
 
 
@@ -218,7 +218,7 @@ def _jumps(motion: SkeletonMotion) -> list[str]:
     out = []
     dots = np.abs((motion.rotations[1:] * motion.rotations[:-1]).sum(axis=2)).clip(0, 1)
     speeds = 2 * np.arccos(dots) * motion.fps
-    # 60 rad/s is above what pitchers' arms reach about any axis but their own
+    # pitchers' arms exceed 60 rad/s only about their own axis
     for j in np.flatnonzero((speeds > 60).any(axis=0))[:4]:
         at = np.flatnonzero(speeds[:, j] > 60)
         out.append(
@@ -231,7 +231,7 @@ def _jumps(motion: SkeletonMotion) -> list[str]:
 
 
 def _frozen(motion: SkeletonMotion) -> list[str]:
-    """Frames that repeat the one before while the rest moves: a lower rate, stretched, or gaps."""
+    """Frames that repeat the one before during movement: a lower rate, stretched, or gaps."""
     if len(motion.root) < 3:
         return []
     same = (np.abs(np.diff(motion.rotations, axis=0)).max(axis=(1, 2)) < 1e-9) & (
@@ -239,7 +239,7 @@ def _frozen(motion: SkeletonMotion) -> list[str]:
     )
     if same.all():
         return ["nothing moves"]
-    # someone may stand still, but comes to rest and starts slowly: frames count that repeat in full movement
+    # people at rest repeat frames too, but they stop and start slowly: count only repeats in full movement
     steps = pose_steps(motion) + np.linalg.norm(np.diff(motion.root, axis=0), axis=1)
     moving = steps > max(1e-3, 0.5 * float(np.median(steps[~same])))
     count = sum(end - a for a, end in runs(same) if moving[max(0, a - 1) : a].any() and moving[end : end + 1].any())
@@ -267,8 +267,8 @@ def _proportions(motion: SkeletonMotion) -> list[str]:
             lengths[name] = sum(both) / len(both)
     tall = stature(motion)
     # fractions of stature from Drillis & Contini 1966; a third more or less is not a human
-    for name, share in {"thigh": 0.245, "shank": 0.246, "upper arm": 0.186, "forearm": 0.146}.items():
-        if name in lengths and not 0.67 < lengths[name] / (share * tall) < 1.4:
+    for name, fraction in {"thigh": 0.245, "shank": 0.246, "upper arm": 0.186, "forearm": 0.146}.items():
+        if name in lengths and not 0.67 < lengths[name] / (fraction * tall) < 1.4:
             out.append(
                 f"the {name} is {100 * lengths[name]:.0f} cm for a stature of {tall:.2f} m: a bone may be lost or doubled"
             )

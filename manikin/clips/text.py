@@ -45,7 +45,7 @@ def read_lines(path: Path) -> list[str]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        # old exporters write comments and names in the code page of their time
+        # old exporters write comments and names in old code pages
         text = data.decode("latin-1")
     lines = _LINE_ENDS.split(text)
     if not lines[-1]:
@@ -57,7 +57,7 @@ def read_lines(path: Path) -> list[str]:
 
 
 class Lines:
-    """Walks over the words of a file, knowing where it is. Blank lines are passed over."""
+    """Reads the words of a file line by line and keeps the line number. Blank lines are skipped."""
 
     def __init__(self, path: Path, lines: list[str], comment: str | None = None) -> None:
         self.path = path
@@ -66,7 +66,7 @@ class Lines:
         self.at = 0  # line about to be read, from 0
 
     def __bool__(self) -> bool:
-        """Whether anything is left; moves on to the next line with words."""
+        """Whether any words are left; advances to the next line with words."""
         while self.at < len(self.lines) and not self._words(self.at):
             self.at += 1
         return self.at < len(self.lines)
@@ -83,20 +83,20 @@ class Lines:
         return self._words(self.at)
 
     def take(self, wanted: str) -> list[str]:
-        """As peek, and go on to the line after."""
+        """Like peek, and advance to the next line."""
         words = self.peek(wanted)
         self.at += 1
         return words
 
     def wrong(self, message: str, line: int | None = None) -> ClipError:
-        """An error at a line (counted from 1), or at the one last taken. Names in it may hold anything."""
+        """An error at a line (counted from 1), or at the one last taken. Names in it may contain anything."""
         return ClipError(f"{self.path} line {max(1, self.at if line is None else line)}: {one_line(message)}")
 
     def fail(self, message: str) -> NoReturn:
         raise self.wrong(message)
 
     def numbers(self, words: list[str], what: str, line: int | None = None) -> list[float]:
-        """Finite numbers of a believable size, or an error that quotes the first word that is not one."""
+        """Finite numbers of a plausible size, or an error that quotes the first word that is not one."""
         try:
             values = [float(w) for w in words]
         except ValueError:

@@ -1,4 +1,4 @@
-"""The report of a run: did it succeed, and the facts its scene is about; as JSON, and frame by frame as CSV."""
+"""The report of a run as JSON (success, and the facts that its scene declares), and its frames as CSV."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 def make_report(recording: Recording, realtime_factor: float | None = None) -> Report:
-    """scene, ok, reason, seconds, seed, realtime_factor, then the facts that the scene declares."""
+    """The report: scene, ok, reason, seconds, seed, realtime_factor, then the facts that the scene declares."""
     meta = recording.meta
     out: Report = {
         "scene": meta["name"],
@@ -35,8 +35,8 @@ def make_report(recording: Recording, realtime_factor: float | None = None) -> R
     facts = tomllib.loads(meta["scene"]).get("facts", {})
     if meta.get("drawn"):
         out["drawn"] = meta["drawn"]
-    seen = {k: round(v, 6) if isinstance(v, float) else v for k, v in meta.get("facts", {}).items()}
-    return out | seen | {name: _fact(recording, spec) for name, spec in facts.items()}
+    observed = {k: round(v, 6) if isinstance(v, float) else v for k, v in meta.get("facts", {}).items()}
+    return out | observed | {name: _fact(recording, spec) for name, spec in facts.items()}
 
 
 def _fact(recording: Recording, spec: dict[str, Any]) -> float | None:
@@ -60,7 +60,7 @@ def save_json(report: Report, path: Path) -> None:
 
 
 def clean(value: Any) -> Any:
-    """JSON has no infinities: they become null."""
+    """Replace infinities and NaNs, which JSON does not have, by null."""
     if isinstance(value, dict):
         return {k: clean(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -69,7 +69,7 @@ def clean(value: Any) -> Any:
 
 
 def save_csv(recording: Recording, path: Path) -> None:
-    """One row per frame: see docs/export.md."""
+    """Write one row per frame: see docs/export.md."""
     model = mujoco.MjModel.from_xml_string(recording.mjcf)
     columns: dict[str, Array] = {"time": recording.time}
     characters = recording.meta.get("characters", {})
@@ -95,7 +95,7 @@ def save_csv(recording: Recording, path: Path) -> None:
 
 
 def _joints(recording: Recording, model: mujoco.MjModel, bodies: list[str]) -> dict[str, Array]:
-    """Columns of a character's joints: hinges [deg], slides [m], ball joints as quaternions."""
+    """Columns for a character's joints: hinges [deg], slides [m], ball joints as quaternions."""
     own = {mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, b) for b in bodies}
     columns: dict[str, Array] = {}
     for joint in range(model.njnt):
@@ -112,7 +112,7 @@ def _joints(recording: Recording, model: mujoco.MjModel, bodies: list[str]) -> d
 
 
 def _poses(recording: Recording, model: mujoco.MjModel, body: int, joint: int) -> Array:
-    """Position and quaternion (T, 7) of a body: of a free one they are among the positions, of others computed."""
+    """Position and quaternion (T, 7) of a body: recorded for a free body, computed for others."""
     if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
         start = int(model.jnt_qposadr[joint])
         return recording.qpos[:, start : start + 7]
@@ -126,7 +126,7 @@ def _poses(recording: Recording, model: mujoco.MjModel, body: int, joint: int) -
 
 
 def _far_ends(recording: Recording, model: mujoco.MjModel) -> dict[str, Array]:
-    """Columns of the far ends of props made of links."""
+    """Columns for the far ends of chains and pendulums."""
     names = [f"{prop}_end" for prop in recording.meta.get("props", [])]
     sites = {n: mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, n) for n in names}
     sites = {n: s for n, s in sites.items() if s >= 0}

@@ -1,7 +1,6 @@
 """The kinematics of one character for many frames at once: positions and orientations as arrays over time.
 
-A trial pose of a simulated world goes through MuJoCo; a clip of thousands of frames goes through here, and a test holds the two
-equal.
+MuJoCo poses a simulated world one frame at a time; this module handles clips of thousands of frames. A test compares the two.
 """
 
 import xml.etree.ElementTree as ET
@@ -21,7 +20,7 @@ Index = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Chain:
-    """A tree of bodies with hinges, parents first. Names come without the character's prefix.
+    """A tree of bodies with hinges, parents first. Names are without the character's prefix.
 
     offsets (B, 3) [m] in the parent's frame; hinges by body in order from the parent: axes (K, 3), low and high (K,) [rad].
     reach (B, K): whether a hinge moves a body.
@@ -55,19 +54,19 @@ class Chain:
 
 @dataclass(frozen=True)
 class Poses:
-    """Where everything is in T frames: place (T, B, 3), turn (T, B, 4), axis (T, K, 3) of hinges in world axes."""
+    """All bodies and hinges in T frames: place (T, B, 3), rotation (T, B, 4), axis (T, K, 3) of hinges in world axes."""
 
     place: Array
-    turn: Array
+    rotation: Array
     axis: Array
 
     def point(self, body: int, local: Array) -> Array:
         """A point of a body (T, 3) in the world."""
-        return self.place[:, body] + rotate(self.turn[:, body], np.broadcast_to(local, (len(self.place), 3)))
+        return self.place[:, body] + rotate(self.rotation[:, body], np.broadcast_to(local, (len(self.place), 3)))
 
 
 def chain_of(character: Character) -> Chain:
-    """Read a character's own description."""
+    """The chain of a character, from its MJCF."""
     bodies: list[str] = []
     parents: list[int] = []
     offsets: list[Array] = []
@@ -102,32 +101,32 @@ def _vector(text: str) -> Array:
 
 
 def poses_of(chain: Chain, root: Array, angles: Array) -> Poses:
-    """Forward kinematics: root (T, 7) place and turn, angles (T, K) in the chain's order."""
+    """Forward kinematics: root (T, 7) position and rotation, angles (T, K) in the chain's order."""
     frames = len(root)
     place = np.empty((frames, len(chain.bodies), 3))
-    turn = np.empty((frames, len(chain.bodies), 4))
+    rotation = np.empty((frames, len(chain.bodies), 4))
     axis = np.empty((frames, len(chain.joints), 3))
     for b, parent in enumerate(chain.parents):
         if parent < 0:
-            place[:, b], turn[:, b] = root[:, :3], root[:, 3:]
+            place[:, b], rotation[:, b] = root[:, :3], root[:, 3:]
             continue
-        now = turn[:, parent]
+        now = rotation[:, parent]
         place[:, b] = place[:, parent] + rotate(now, np.broadcast_to(chain.offsets[b], (frames, 3)))
         for k in chain.hinges(b):
             axis[:, k] = rotate(now, np.broadcast_to(chain.axes[k], (frames, 3)))
             half = 0.5 * angles[:, k]
             now = quat_multiply(now, np.concatenate([np.cos(half)[:, None], np.sin(half)[:, None] * chain.axes[k]], axis=1))
-        turn[:, b] = now
-    return Poses(place, turn, axis)
+        rotation[:, b] = now
+    return Poses(place, rotation, axis)
 
 
 def clip_motion(clip: Clip, character: Character) -> SkeletonMotion:
-    """A clip on a character as a moving skeleton, one joint per body, ready for write_bvh."""
+    """A clip on a character as a moving skeleton with one joint per body, ready for write_bvh."""
     chain = chain_of(character)
     root = clip.root(character.height)
-    turn = poses_of(chain, root, clip.angles(chain.joints)).turn
-    local = turn.copy()
+    rotation = poses_of(chain, root, clip.angles(chain.joints)).rotation
+    local = rotation.copy()
     for b, parent in enumerate(chain.parents):
         if parent >= 0:
-            local[:, b] = quat_multiply(quat_conjugate(turn[:, parent]), turn[:, b])
+            local[:, b] = quat_multiply(quat_conjugate(rotation[:, parent]), rotation[:, b])
     return SkeletonMotion(chain.bodies, chain.parents, chain.offsets, local, root[:, :3], clip.fps)

@@ -1,7 +1,7 @@
-"""Footprints: where each foot that rests belongs, and goals that hold it there.
+"""Footprints: where each resting foot belongs, and goals that hold it there.
 
-A flat sole is held in place and turn; a heel that lands and a ball that pushes off are held as points. In between, the feet's
-own goals are moved along with the prints before and after, so that nothing jumps.
+A flat sole is held in position and orientation; a landing heel and a ball that pushes off are held as points. In between,
+the feet's own goals are shifted with the prints before and after, so that there are no jumps.
 """
 
 from dataclasses import dataclass
@@ -19,27 +19,27 @@ from manikin.spatial import quat_from_axis_angle, quat_multiply, rotate, yaw_of
 
 Array = NDArray[np.float64]
 
-# heel [statures], in the foot's frame, and how high balls of the feet are above the ground
+# in statures: the heel in the foot's frame, and the height of the joint at the ball of the foot above the ground
 HEEL = (-0.030, 0.0, -0.043)
 BALL = 0.012
-# footprints against joint centres
+# weight of footprints relative to joint centres
 PLANT = 120.0
-# a footprint this near the ground is on it [m]
+# footprints this close to the ground are put on it [m]
 _SNAP = 0.04
-# heels and balls are held when they come this near their print [statures]
+# heels and balls are held within this distance of their print [statures]
 _STRAY = 0.025
-# a foot on its ball may turn after so long [s]
+# the time after which a foot on its ball may pivot freely [s]
 _PIVOT = 0.25
 
 
 def foot_contacts(chain: Chain, poses: Poses, fps: float) -> Contacts:
-    """What of the feet rests, in a motion of our skeleton."""
+    """Which heels and balls of the feet rest, in a motion of our skeleton."""
     heel, ball = heels_and_balls(chain, poses)
     return find_contacts(heel, ball, fps, chain.height / REFERENCE_HEIGHT)
 
 
 def heels_and_balls(chain: Chain, poses: Poses) -> tuple[Array, Array]:
-    """Ways (T, 2, 3) of the heels' lowest points and of the soles under the balls, left and right."""
+    """Paths (T, 2, 3) of the heels' lowest points and of the soles under the balls, left and right."""
     down = np.array([0.0, 0.0, -BALL * chain.height])
     heel = [poses.point(chain.body(f"foot_{s}"), np.array(HEEL) * chain.height) for s in "lr"]
     ball = [poses.point(chain.body(f"toes_{s}"), down) for s in "lr"]
@@ -47,13 +47,13 @@ def heels_and_balls(chain: Chain, poses: Poses) -> tuple[Array, Array]:
 
 
 def planted(chain: Chain, goals: list[Goal], poses: Poses, contacts: Contacts, fps: float) -> list[Goal]:
-    """Goals with footprints: what rests is held, and the feet's goals in between are moved along with the footprints."""
+    """Goals with footprints: resting feet are held, and the feet's goals in between are shifted with the footprints."""
     out = list(goals)
     for foot, side in enumerate("lr"):
         body, toes = chain.body(f"foot_{side}"), chain.body(f"toes_{side}")
         prints = _footprints(chain, poses, contacts, foot)
         heel_goal, ball_goal, flat_goal, offset = _holds(chain, poses, contacts, prints, foot)
-        pivot = _pivoting(poses.turn[:, body], flat_goal[1], contacts.flat[:, foot], fps)
+        pivot = _pivoting(poses.rotation[:, body], flat_goal[1], contacts.flat[:, foot], fps)
         out = [_shifted(g, offset) if g.body == body and g.point is not None else g for g in out]
         weight = np.full(len(offset), PLANT)
         flat, ball = contacts.flat[:, foot], contacts.ball[:, foot]
@@ -61,7 +61,7 @@ def planted(chain: Chain, goals: list[Goal], poses: Poses, contacts: Contacts, f
         def near(a: Array, b: Array) -> NDArray[np.bool_]:
             return np.asarray(np.linalg.norm(a - b, axis=1) < _STRAY * chain.height)
 
-        # a heel that still comes in, or a ball that already goes, is not held
+        # a heel before it lands, or a ball after it has left, is not held
         heels, balls = heels_and_balls(chain, poses)
         heel_only = contacts.heel[:, foot] & ~flat & near(heels[:, foot], heel_goal)
         ball_only = ball & ~flat & near(balls[:, foot] + [0.0, 0.0, BALL * chain.height], ball_goal)
@@ -73,19 +73,19 @@ def planted(chain: Chain, goals: list[Goal], poses: Poses, contacts: Contacts, f
     return out
 
 
-def _pivoting(turns: Array, print_turns: Array, flat: NDArray[np.bool_], fps: float) -> Array:
-    """Level turns (T, 4) of the toes: headed like the print while the sole is flat, freely when the heel has been up a while.
+def _pivoting(rotations: Array, print_rotations: Array, flat: NDArray[np.bool_], fps: float) -> Array:
+    """Level rotations (T, 4) of the toes: with the heading of the print while the sole is flat, free once the heel has been up.
 
-    Someone who squats with the knees apart turns on the balls of the feet.
+    People who squat with the knees apart pivot on the balls of their feet.
     """
-    out = print_turns.copy()
+    out = print_rotations.copy()
     rests = np.flatnonzero(flat)
     for t in np.flatnonzero(~flat):
         away = float(np.abs(rests - t).min()) / fps if len(rests) else np.inf
-        turned = yaw_of(turns[t]) - yaw_of(print_turns[t])
-        turned = (turned + np.pi) % (2 * np.pi) - np.pi
-        share = min(1.0, away / _PIVOT)
-        out[t] = quat_multiply(quat_from_axis_angle((0, 0, 1), share * share * (3 - 2 * share) * turned), print_turns[t])
+        angle = yaw_of(rotations[t]) - yaw_of(print_rotations[t])
+        angle = (angle + np.pi) % (2 * np.pi) - np.pi
+        part = min(1.0, away / _PIVOT)
+        out[t] = quat_multiply(quat_from_axis_angle((0, 0, 1), part * part * (3 - 2 * part) * angle), print_rotations[t])
     return out
 
 
@@ -95,18 +95,18 @@ def _shifted(goal: Goal, offset: Array) -> Goal:
 
 @dataclass(frozen=True)
 class Footprint:
-    """A stretch [start, end) of contact of one foot: where its ankle is (3,) and how the foot is turned (4,) when flat."""
+    """A stretch [start, end) of contact of a foot: the place of its ankle (3,) and the rotation of the foot (4,) when flat."""
 
     start: int
     end: int
     ankle: Array
-    turn: Array
+    rotation: Array
 
 
 def _footprints(chain: Chain, poses: Poses, contacts: Contacts, foot: int) -> list[Footprint]:
-    """One print for each stretch in which the foot rests on anything; of its flat frames where there are some.
+    """One print for each stretch of contact, from its flat frames if there are any.
 
-    A stretch with several flat parts (a foot that pivots, or shuffles) is cut between them.
+    A stretch with several flat parts (a foot that pivots or shuffles) is divided between them.
     """
     side = "lr"[foot]
     body = chain.body(f"foot_{side}")
@@ -123,9 +123,9 @@ def _footprint(
     chain: Chain, poses: Poses, contacts: Contacts, flat: tuple[int, int], whole: tuple[int, int], body: int, foot: int
 ) -> Footprint:  # fmt: skip
     part = slice(*flat)
-    headings = [yaw_of(q) for q in poses.turn[slice(*whole), body]]
-    turn = quat_from_axis_angle((0, 0, 1), float(np.arctan2(np.median(np.sin(headings)), np.median(np.cos(headings)))))
-    # what rests, and where it lies in the foot: the ankle of a flat sole, else the ball, else the heel
+    headings = [yaw_of(q) for q in poses.rotation[slice(*whole), body]]
+    rotation = quat_from_axis_angle((0, 0, 1), float(np.arctan2(np.median(np.sin(headings)), np.median(np.cos(headings)))))
+    # the resting point and its place in the foot: the ankle of a flat sole, else the ball, else the heel
     if contacts.flat[part, foot].any():
         spot, local = poses.place[part, body], np.zeros(3)
     elif contacts.ball[part, foot].any():
@@ -134,41 +134,41 @@ def _footprint(
     else:
         local = np.array(HEEL) * chain.height
         spot = poses.point(body, local)[part]
-    ankle = np.median(spot, axis=0) - rotate(turn, local)
+    ankle = np.median(spot, axis=0) - rotate(rotation, local)
     ground = contacts.floor - HEEL[2] * chain.height
     near = abs(ankle[2] - ground) < _SNAP * chain.height / REFERENCE_HEIGHT
     ankle[2] = ground if near else ankle[2]
-    return Footprint(*whole, ankle, turn)
+    return Footprint(*whole, ankle, rotation)
 
 
 def _holds(
     chain: Chain, poses: Poses, contacts: Contacts, prints: list[Footprint], foot: int
 ) -> tuple[Array, Array, tuple[Array, Array], Array]:  # fmt: skip
-    """Goals (T, 3) of heel and ball, of ankle and turn when flat, and how far the foot's own goals are moved (T, 3)."""
+    """Goals (T, 3) of heel and ball, of ankle and rotation when flat, and the shifts of the foot's own goals (T, 3)."""
     frames = len(poses.place)
     side = "lr"[foot]
     body = chain.body(f"foot_{side}")
-    ankle, turn = np.zeros((frames, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (frames, 1))
+    ankle, rotation = np.zeros((frames, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (frames, 1))
     heel, ball = np.zeros((frames, 3)), np.zeros((frames, 3))
     known, shift = [], []
     heels, balls = heels_and_balls(chain, poses)
     down = np.array([0.0, 0.0, BALL * chain.height])
     for p in prints:
         part = slice(p.start, p.end)
-        ankle[part], turn[part] = p.ankle, p.turn
-        heel[part] = p.ankle + rotate(p.turn, np.array(HEEL) * chain.height)
-        ball[part] = p.ankle + rotate(p.turn, chain.offsets[chain.body(f"toes_{side}")])
+        ankle[part], rotation[part] = p.ankle, p.rotation
+        heel[part] = p.ankle + rotate(p.rotation, np.array(HEEL) * chain.height)
+        ball[part] = p.ankle + rotate(p.rotation, chain.offsets[chain.body(f"toes_{side}")])
         for t in range(p.start, p.end):
             if contacts.flat[t, foot]:
-                way = p.ankle - poses.place[t, body]
+                offset = p.ankle - poses.place[t, body]
             elif contacts.heel[t, foot]:
-                way = heel[t] - heels[t, foot]
+                offset = heel[t] - heels[t, foot]
             else:
-                way = ball[t] - down - balls[t, foot]
-            if np.linalg.norm(way) < _STRAY * chain.height:
+                offset = ball[t] - down - balls[t, foot]
+            if np.linalg.norm(offset) < _STRAY * chain.height:
                 known.append(t)
-                shift.append(way)
+                shift.append(offset)
     if not known:
-        return heel, ball, (ankle, turn), np.zeros((frames, 3))
+        return heel, ball, (ankle, rotation), np.zeros((frames, 3))
     moved = np.stack([np.interp(np.arange(frames), known, np.array(shift)[:, k]) for k in range(3)], axis=1)
-    return heel, ball, (ankle, turn), moved
+    return heel, ball, (ankle, rotation), moved

@@ -1,8 +1,8 @@
 """Nearest pose of a clip. Abe & Popovic 2006, section 4.3, with the distance of Kovar, Gleicher & Pighin 2002.
 
 Poses are compared by markers on the bodies, ignoring horizontal translation and rotation about the vertical. The raw nearest
-pose jumps (by 43 degrees in a lift), so frames are blended by how near they are. Long clips are searched through an index,
-which finds the same frames as a look at all of them.
+pose jumps (by 43 degrees in a lift), so frames are blended by their distance. Long clips are searched with an index, which
+finds the same frames as exhaustive search.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,11 +25,11 @@ Ints = NDArray[np.int64]
 
 # three markers per body, 8 cm along its axes, give its position and orientation
 MARKER = 0.08
-# hands lead: markers of hands and forearms count this many times
+# hands lead: weight of the markers of hands and forearms
 HAND_WEIGHT = 10.0
-# clips longer than this [frames] are searched through an index
+# clips longer than this [frames] are searched with an index
 LONG = 1000
-# frames that weigh less than this in a blend are left out, and how many widths away that is
+# frames with less weight than this in a blend are left out; WIDTHS: their distance in widths
 NEGLIGIBLE = 1e-6
 NONE: Displacements = MappingProxyType({})
 WIDTHS = float(np.sqrt(-2.0 * np.log(NEGLIGIBLE)))
@@ -37,7 +37,7 @@ WIDTHS = float(np.sqrt(-2.0 * np.log(NEGLIGIBLE)))
 
 @kernel
 def _markers(xpos: Array, xmat: Array, bodies: Ints, weights: Array, length: float) -> Array:
-    """Markers (3 n, 3) with their weighted horizontal mean taken out."""
+    """Markers (3 n, 3) with their weighted horizontal mean subtracted."""
     n = bodies.shape[0]
     out = np.empty((3 * n, 3))
     for i in range(n):
@@ -51,7 +51,7 @@ def _markers(xpos: Array, xmat: Array, bodies: Ints, weights: Array, length: flo
 
 @kernel
 def _markers_ahead(xpos: Array, xmat: Array, bodies: Ints, weights: Array, length: float, ahead: Array) -> Array:
-    """As _markers, with bodies displaced by `ahead` (n, 3) [m], if it has rows."""
+    """Like _markers, with bodies displaced by `ahead` (n, 3) [m] unless it is empty."""
     out = _markers(xpos, xmat, bodies, weights, length)
     if ahead.shape[0] > 0:
         for r in range(out.shape[0]):
@@ -66,7 +66,7 @@ def _propose(
     xpos: Array, xmat: Array, bodies: Ints, weights: Array, length: float, ahead: Array, frames: Array, motions: Array,
     columns: int,
 ) -> Array:  # fmt: skip
-    """A look at all frames, blended: one call for clips that need no index."""
+    """Exhaustive search and blend in one call, for clips without an index."""
     all_frames = np.arange(frames.shape[0])
     distance = _distances(frames, all_frames, _markers_ahead(xpos, xmat, bodies, weights, length, ahead), weights)
     return _blend(distance, all_frames, motions, columns)
@@ -74,7 +74,7 @@ def _propose(
 
 @kernel
 def _centre(markers: Array, weights: Array) -> None:
-    """Take the weighted horizontal mean out of markers (3 n, 3), in place."""
+    """Subtract the weighted horizontal mean from markers (3 n, 3), in place."""
     mx, my, total = 0.0, 0.0, 0.0
     for r in range(markers.shape[0]):
         w = weights[r // 3]
@@ -88,15 +88,15 @@ def _centre(markers: Array, weights: Array) -> None:
 
 @kernel
 def _distances(frames: Array, chosen: Ints, markers: Array, weights: Array) -> Array:
-    """Root mean square marker distance [m] to each chosen one of frames (T, 3, 3 n) after the best turn about the vertical.
+    """Root mean square marker distance [m] to each chosen frame of (T, 3, 3 n) after the best rotation about the vertical.
 
-    The best turn is known in closed form: with horizontal places as complex numbers, |A - e^(i angle) B|^2 is least at
+    The best rotation has a closed form: with horizontal places as complex numbers, |A - e^(i angle) B|^2 is least at
     |A|^2 + |B|^2 - 2 |A* B|.
     """
     out = np.empty(chosen.shape[0])
     total = 3.0 * weights.sum()
     m = markers.shape[0]
-    # markers one coordinate after the other, so that sums run over registers full of them
+    # one array per coordinate, so that the sums vectorise
     each, x, y, z = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     own = 0.0
     for r in range(m):
@@ -141,10 +141,10 @@ def _width(nearest: float) -> float:
 
 @kernel
 def _features(markers: Array, weights: Array) -> Array:
-    """What of a pose (6 n,) neither place nor heading changes: height and horizontal distance from the middle per marker.
+    """Features (6 n,) of a pose that do not depend on place or heading: height and horizontal distance from the middle.
 
-    Scaled so that two poses are never nearer by the marker distance than by their features: heights are part of it as they
-    are, and | |a| - |b| | <= |a - e^(i angle) b| for every turn.
+    Scaled so that the distance of features is a lower bound of the marker distance: heights count in both, and
+    | |a| - |b| | <= |a - e^(i angle) b| for every rotation.
     """
     m = markers.shape[0]
     out = np.empty(2 * m)
@@ -157,10 +157,10 @@ def _features(markers: Array, weights: Array) -> Array:
 
 
 class PoseIndex:
-    """Finds the frames nearest by the marker distance without a look at all of them, and exactly.
+    """Exact search for the frames nearest by the marker distance, faster than exhaustive search.
 
-    Features that bound the distance from below are projected onto their main directions (which only shortens differences)
-    and kept in a k-d tree; what the tree cannot rule out is measured.
+    Features that bound the distance from below are projected onto their principal directions (which only shortens
+    differences) and put in a k-d tree; the distance of what the tree cannot exclude is computed.
     """
 
     def __init__(self, frames: Array, weights: Array, directions: int = 16) -> None:
@@ -180,20 +180,20 @@ class PoseIndex:
         frames, distance = self._within(place, markers, best)
         return int(frames[distance.argmin()]), float(distance.min())
 
-    def look_at_all(self, markers: Array) -> tuple[int, float]:
-        """The same by brute force: the referee."""
+    def exhaustive(self, markers: Array) -> tuple[int, float]:
+        """The same by exhaustive search, for comparison."""
         distance = _distances(self.frames, np.arange(len(self.frames)), markers, self.weights)
         return int(distance.argmin()), float(distance.min())
 
     def within(self, markers: Array, radius: float) -> tuple[Ints, Array]:
-        """All frames within `radius` [m] in order, some of those beyond it, and their distances."""
+        """All frames within `radius` [m] in order, and some beyond it, with their distances."""
         return self._within(self._place(markers), markers, radius)
 
     def _place(self, markers: Array) -> Array:
         return np.asarray((_features(markers, self.weights) - self._middle) @ self._main)
 
     def _within(self, place: Array, markers: Array, radius: float) -> tuple[Ints, Array]:
-        # rounding must not lose a frame that lies just on the radius
+        # rounding must not lose a frame exactly at the radius
         found = self._tree.query_ball_point(place, radius * (1 + 1e-9) + 1e-7, return_sorted=True)
         frames = np.array(found, np.int64)
         return frames, _distances(self.frames, frames, markers, self.weights)
@@ -207,9 +207,9 @@ class NearestPose:
     weights: Array
     length: float
     frames: Array  # (T, 3, 3 n) markers by axes
-    motions: Array  # (T, 3 k): angles, rates, accelerations in the order the posture measures them
+    motions: Array  # (T, 3 k): angles, rates, accelerations in the order of the posture's joints
     index: PoseIndex | None = None
-    # places in `bodies` of what is displaced along with a body: itself, and with a hand its forearm
+    # indices into `bodies` of what is displaced with a body: itself, and with a hand its forearm
     along: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def distances(self, world: World) -> Array:
@@ -247,11 +247,11 @@ class NearestPose:
         return _blend(distance, frames, self.motions, columns)
 
     def __deepcopy__(self, memo: dict[int, object]) -> "NearestPose":
-        # nothing in it ever changes: copies of a task share it
+        # immutable: copies of a task share it
         return self
 
     def markers_of(self, world: World) -> Array:
-        """Markers (3 n, 3) of the present pose, their horizontal mean taken out."""
+        """Markers (3 n, 3) of the present pose, their horizontal mean subtracted."""
         dynamics = world.dynamics()
         return _markers(dynamics.xpos, dynamics.xmat, self.bodies, self.weights, self.length)
 
@@ -260,7 +260,7 @@ def nearest_pose(
     clip: Clip, world: World, prefix: str, bodies: Sequence[str], joints: tuple[str, ...], wanted: tuple[str, ...],
     height: float,
 ) -> NearestPose:  # fmt: skip
-    """Place the clip's frames on the character's own skeleton and remember where its markers go.
+    """Put the clip's frames on the character's own skeleton and compute their markers.
 
     joints: all of the character's; wanted: those whose angles are proposed.
     """
@@ -282,14 +282,14 @@ def nearest_pose(
     frames = by_axes(markers)
     index = PoseIndex(frames, weights) if len(angles) > LONG else None
     place = {int(b): i for i, b in enumerate(numbers)}
-    # a hand takes its forearm along
+    # a hand moves its forearm
     taken = {b: int(world.model.body_parentid[b]) for b, w in zip(place, weights) if w == HAND_WEIGHT}
     along = {b: (i, place[taken[b]]) if taken.get(b) in taken else (i,) for b, i in place.items()}
     return NearestPose(numbers, weights, length, frames, motions, index, along)
 
 
 def by_axes(markers: Array) -> Array:
-    """Markers (T, 3 n, 3) as (T, 3, 3 n), which sums read faster; and back."""
+    """Markers (T, 3 n, 3) as (T, 3, 3 n), the faster order for sums; and back."""
     return np.ascontiguousarray(markers.transpose(0, 2, 1))
 
 

@@ -1,4 +1,4 @@
-"""Retargeting: the motion of a foreign skeleton on our human of any size.
+"""Retargeting: the motion of another skeleton on the human, of any size.
 
 Least squares over the whole motion (spacetime.py): joint centres of the uniformly scaled source and orientations of its
 segments, joint limits as bounds. A first pass follows the source; feet that rest are found on the result (contacts.py); the
@@ -30,17 +30,17 @@ from manikin.spatial import quat_conjugate, quat_from_axis_angle, quat_multiply,
 Array = NDArray[np.float64]
 Progress = Callable[[float], None]
 
-# our bodies whose joint centres follow the source's
+# bodies whose joint centres follow the source's
 CENTRES = tuple(f"{part}_{s}" for s in "lr" for part in ("thigh", "shank", "foot", "upper_arm", "forearm", "hand"))
-# how much orientations matter [m per rad]: a radian off counts like so many metres of a joint centre
-TURNS = {
+# weights of orientations [m per rad]: an error of one radian counts like so many metres at a joint centre
+ORIENTATIONS = {
     "pelvis": 0.08, "thorax": 0.08, "head": 0.15, "foot": 0.08, "toes": 0.03, "hand": 0.06, "thigh": 0.04, "upper_arm": 0.04,
 }  # fmt: skip
-# accelerations [m s^2]: joint centres are followed up to about 12 Hz, twists and toes to about 4
+# weight of accelerations [m s^2]: joint centres are followed up to about 12 Hz, twists and toes up to about 4 Hz
 SMOOTH = 7e-5
-# towards the zero pose [m per rad]: shares bending between lumbar and thorax, keeps clavicles quiet
+# weight of the zero pose [m per rad]: distributes bending over lumbar and thorax, keeps clavicles still
 PULL = {"lumbar": 0.02, "thorax": 0.02, "clavicle": 0.02, "toes": 0.01}
-# zero pose: where a bone of ours points to, by its body and the body at its far end
+# bones: a body and the body at its far end
 _LIMBS = (("thigh", "shank"), ("shank", "foot"), ("foot", "toes"), ("upper_arm", "forearm"), ("forearm", "hand"))
 
 
@@ -62,7 +62,7 @@ def read_clip(
 
 @dataclass(frozen=True)
 class Retargeted:
-    """A clip, and joint centres (T, 3) [m] of the scaled source by our body, placed like the clip."""
+    """A clip, and the joint centres (T, 3) [m] of the scaled source by body, placed like the clip."""
 
     clip: Clip
     centres: dict[str, Array]
@@ -74,56 +74,58 @@ def retarget(
 ) -> Retargeted:  # fmt: skip
     """A motion on a character. The clip starts above the origin, facing X, on ground at height zero.
 
-    where: what the motion is called in errors. Contacts of the clip mark soles that rest flat; heels and balls are planted too.
+    where: the motion's name in errors. The clip's contacts mark soles that rest flat; heels and balls are held, too.
     """
-    tell = progress or (lambda share: None)
+    report = progress or (lambda fraction: None)
     chain = chain_of(character)
     source = follow(motion, chain, where)
     goals, habit = _goals(chain, source), _habit(chain)
     root, angles = _first_guess(chain, source)
-    root, angles = solve_motion(chain, goals, habit, root, angles, motion.fps, 15, lambda share: tell(0.5 * share))
+    root, angles = solve_motion(chain, goals, habit, root, angles, motion.fps, 15, lambda done: report(0.5 * done))
     poses = poses_of(chain, root, angles)
     contacts = foot_contacts(chain, poses, motion.fps)
     goals = planted(chain, goals, poses, contacts, motion.fps)
-    root, angles = solve_motion(chain, goals, habit, root, angles, motion.fps, 40, lambda share: tell(0.5 + 0.5 * share))
+    root, angles = solve_motion(chain, goals, habit, root, angles, motion.fps, 40, lambda done: report(0.5 + 0.5 * done))
     # start above the origin, facing X: the mean direction of pelvis, chest and feet
-    facing = [rotate(poses.turn[0, chain.body(b)], np.array([1.0, 0.0, 0.0])) for b in ("pelvis", "thorax", "foot_l", "foot_r")]
+    facing = [
+        rotate(poses.rotation[0, chain.body(b)], np.array([1.0, 0.0, 0.0])) for b in ("pelvis", "thorax", "foot_l", "foot_r")
+    ]
     ahead = np.sum(facing, axis=0)
     back = quat_from_axis_angle((0, 0, 1), -float(np.arctan2(ahead[1], ahead[0])))
     start = np.array([root[0, 0], root[0, 1], contacts.floor])
     place = rotate(back, root[:, :3] - start)
-    turn = quat_multiply(np.broadcast_to(back, (len(root), 4)), root[:, 3:])
-    clip = Clip(motion.fps, chain.joints, np.hstack([place, turn, angles]), contacts.flat, chain.height)
+    rotation = quat_multiply(np.broadcast_to(back, (len(root), 4)), root[:, 3:])
+    clip = Clip(motion.fps, chain.joints, np.hstack([place, rotation, angles]), contacts.flat, chain.height)
     return Retargeted(clip, {b: rotate(back, c - start) for b, c in source.centres.items()}, source.scale)
 
 
-# --- the source, seen from our skeleton
+# --- the source in terms of our skeleton
 
 
 @dataclass(frozen=True)
-class Followed:
-    """What the source wants of our bodies: centres (T, 3) [m], scaled, and turns (T, 4), by body."""
+class Targets:
+    """Targets from the source by body: joint centres (T, 3) [m], scaled, and rotations (T, 4)."""
 
     centres: dict[str, Array]
-    turns: dict[str, Array]
+    rotations: dict[str, Array]
     scale: float
 
 
-def follow(motion: SkeletonMotion, chain: Chain, where: str = "motion") -> Followed:
-    """Scale the source to the chain's size and find how its joints' axes lie to our bodies'."""
+def follow(motion: SkeletonMotion, chain: Chain, where: str = "motion") -> Targets:
+    """Scale the source to the chain's size and express its joint rotations as rotations of our bodies."""
     roles = require_roles(motion, where)
-    places, turns = global_poses(motion)
+    places, rotations = global_poses(motion)
     bodies = _body_roles(motion, roles)
     scale = _scale(chain, motion, roles)
-    fixed = _alignment(chain, motion, roles, bodies, places, turns)
-    wanted = {body: quat_multiply(turns[:, joint], fixed[body]) for body, joint in bodies.items()}
+    fixed = _alignment(chain, motion, roles, bodies, places, rotations)
+    wanted = {body: quat_multiply(rotations[:, joint], fixed[body]) for body, joint in bodies.items()}
     wanted = _square_hinges(places, roles, wanted)
     wanted = _level_feet(motion, places, roles, wanted)
-    return Followed({b: scale * places[:, roles[b]] for b in CENTRES}, wanted, scale)
+    return Targets({b: scale * places[:, roles[b]] for b in CENTRES}, wanted, scale)
 
 
 def _body_roles(motion: SkeletonMotion, roles: dict[str, int]) -> dict[str, int]:
-    """Our bodies and the joints whose turning they follow."""
+    """Bodies and the source joints whose rotations they follow."""
     out = {"pelvis": roles["pelvis"]}
     if "chest" in roles:
         out["thorax"] = roles["chest"]
@@ -133,7 +135,7 @@ def _body_roles(motion: SkeletonMotion, roles: dict[str, int]) -> dict[str, int]
         for part in ("thigh", "shank", "foot", "toes", "upper_arm", "forearm", "hand"):
             if f"{part}_{side}" in roles:
                 out[f"{part}_{side}"] = roles[f"{part}_{side}"]
-        # some skeletons keep twist and bend of the wrist in two joints at one place: the last one counts
+        # some skeletons have twist and bend of the wrist in two joints at one place: use the last one
         hand = roles[f"hand_{side}"]
         beyond = [k for k in zero_children(motion, hand) if "thumb" not in motion.joints[k].lower()]
         if beyond:
@@ -142,7 +144,7 @@ def _body_roles(motion: SkeletonMotion, roles: dict[str, int]) -> dict[str, int]
 
 
 def _scale(chain: Chain, motion: SkeletonMotion, roles: dict[str, int]) -> float:
-    """One scale for all lengths: least squares over the bones of legs and arms and the trunk, legs counting double."""
+    """One scale for all lengths: least squares over trunk, arms and legs, with double weight for legs."""
     places, _ = global_poses(motion)
     rest = chain.rest()
     ours, theirs, weights = [], [], []
@@ -157,7 +159,7 @@ def _scale(chain: Chain, motion: SkeletonMotion, roles: dict[str, int]) -> float
     middles = [places[:, [roles[f"{r}_l"], roles[f"{r}_r"]]].mean(axis=1) for r in ("thigh", "upper_arm")]
     own = [rest[[chain.body(f"{r}_l"), chain.body(f"{r}_r")]].mean(axis=0) for r in ("thigh", "upper_arm")]
     ours.append(np.linalg.norm(own[1] - own[0]))
-    # a bent trunk is shorter from hips to shoulders: its length shows when it is straight
+    # bending shortens the distance from hips to shoulders: take the trunk at its straightest
     theirs.append(np.percentile(np.linalg.norm(middles[1] - middles[0], axis=1), 95))
     weights.append(1.0)
     to, of, w = np.array(ours), np.array(theirs), np.array(weights)
@@ -165,19 +167,19 @@ def _scale(chain: Chain, motion: SkeletonMotion, roles: dict[str, int]) -> float
 
 
 def _alignment(
-    chain: Chain, motion: SkeletonMotion, roles: dict[str, int], bodies: dict[str, int], places: Array, turns: Array
+    chain: Chain, motion: SkeletonMotion, roles: dict[str, int], bodies: dict[str, int], places: Array, rotations: Array
 ) -> dict[str, Array]:
     """Turns (4,) of our bodies in the frames of the source's joints, from a pose in which both must agree.
 
-    That pose is the resting skeleton where it stands upright (T-pose or alike), else the most upright frame of the motion.
-    Trunk and head face where the hips do; limbs are swung from our zero pose by the shortest way, bone after bone.
+    That pose is the rest pose if it is upright (a T-pose or similar), else the most upright frame of the motion.
+    Trunk and head face as the hips do; each bone of a limb is rotated from our zero pose by the smallest angle.
     """
     rest = rest_places(motion)
     if _upright(rest, roles) > 0.8:
         spots, facing = rest, np.tile([1.0, 0.0, 0.0, 0.0], (len(motion.joints), 1))
     else:
         best = int(np.argmax([_upright(p, roles) for p in places]))
-        spots, facing = places[best], turns[best]
+        spots, facing = places[best], rotations[best]
     left = spots[roles["thigh_l"]] - spots[roles["thigh_r"]]
     front = quat_from_axis_angle((0, 0, 1), float(np.arctan2(-left[0], left[1])))
     ours = dict.fromkeys(bodies, front)
@@ -190,7 +192,7 @@ def _alignment(
             above = {"shank": "thigh", "foot": "shank", "forearm": "upper_arm"}.get(near)
             before = ours[f"{above}_{side}"] if above else front
             bone = rotate(before, zero[chain.body(b)] - zero[chain.body(a)])
-            ours[a] = quat_multiply(shortest_turn(bone, spots[roles[b]] - spots[roles[a]]), before)
+            ours[a] = quat_multiply(shortest_rotation(bone, spots[roles[b]] - spots[roles[a]]), before)
         for near, above in (("toes", "foot"), ("hand", "forearm")):
             if f"{near}_{side}" in bodies:
                 ours[f"{near}_{side}"] = ours[f"{above}_{side}"]
@@ -198,17 +200,17 @@ def _alignment(
 
 
 def _upright(places: Array, roles: dict[str, int]) -> float:
-    """How well a pose stands: the least cosine to the vertical of thighs, shanks and trunk (places (J, 3))."""
+    """How upright a pose is: the least cosine to the vertical of thighs, shanks and trunk (places (J, 3))."""
     hips = places[[roles["thigh_l"], roles["thigh_r"]]].mean(axis=0)
     shoulders = places[[roles["upper_arm_l"], roles["upper_arm_r"]]].mean(axis=0)
-    ways = [shoulders - hips]
+    bones = [shoulders - hips]
     for side in "lr":
         hip, knee, ankle = (places[roles[f"{r}_{side}"]] for r in ("thigh", "shank", "foot"))
-        ways += [hip - knee, knee - ankle]
-    return float(min(w[2] / max(float(np.linalg.norm(w)), 1e-9) for w in ways))
+        bones += [hip - knee, knee - ankle]
+    return float(min(b[2] / max(float(np.linalg.norm(b)), 1e-9) for b in bones))
 
 
-def shortest_turn(a: Array, b: Array) -> Array:
+def shortest_rotation(a: Array, b: Array) -> Array:
     """The rotation (4,) by the smallest angle that brings direction a (3,) to b (3,)."""
     a, b = a / max(float(np.linalg.norm(a)), 1e-12), b / max(float(np.linalg.norm(b)), 1e-12)
     axis, cosine = np.cross(a, b), float(a @ b)
@@ -220,9 +222,9 @@ def shortest_turn(a: Array, b: Array) -> Array:
 
 
 def _square_hinges(places: Array, roles: dict[str, int], wanted: dict[str, Array]) -> dict[str, Array]:
-    """Turn thighs and upper arms about their length so that knees and elbows bend in their hinges' plane.
+    """Twist thighs and upper arms so that knees and elbows bend in the planes of their hinges.
 
-    How a skeleton's axes lie about a bone is a matter of its maker; how its knees bend, over the whole motion, is not.
+    The twist of axes about a bone differs between skeletons; the plane in which a knee bends over a motion does not.
     """
     out = dict(wanted)
     for side in "lr":
@@ -231,7 +233,7 @@ def _square_hinges(places: Array, roles: dict[str, int], wanted: dict[str, Array
             bone = places[:, roles[f"{end}_{side}"]] - places[:, roles[f"{lower}_{side}"]]
             bone /= np.maximum(np.linalg.norm(bone, axis=1, keepdims=True), 1e-12)
             seen = rotate(quat_conjugate(wanted[body]), bone)
-            # a bend of 15 degrees or more shows the plane
+            # the plane is known where the joint bends by 15 degrees or more
             bent = np.hypot(seen[:, 0], seen[:, 1]) > 0.26
             if bent.sum() < 5:
                 continue
@@ -244,21 +246,21 @@ def _square_hinges(places: Array, roles: dict[str, int], wanted: dict[str, Array
 
 
 def _level_feet(motion: SkeletonMotion, places: Array, roles: dict[str, int], wanted: dict[str, Array]) -> dict[str, Array]:
-    """Tilt feet so that they are level while they rest: skeletons differ in how ankle and toes lie to the sole."""
+    """Tilt feet so that they are level while they rest: skeletons differ in the places of ankle and toes above the sole."""
     out = dict(wanted)
     for side in "lr":
         foot = f"foot_{side}"
         parts = [roles[r] for r in (foot, f"toes_{side}") if r in roles]
-        ways = calm(places[:, parts], motion.fps)
-        if len(ways) < 5:
+        paths = calm(places[:, parts], motion.fps)
+        if len(paths) < 5:
             continue
-        speed = np.linalg.norm(np.gradient(ways, 1 / motion.fps, axis=0), axis=2).max(axis=1)
-        height = ways[..., 2]
+        speed = np.linalg.norm(np.gradient(paths, 1 / motion.fps, axis=0), axis=2).max(axis=1)
+        height = paths[..., 2]
         still = (speed < 0.15) & (height < np.percentile(height, 20, axis=0) + 0.03).all(axis=1)
         if still.sum() < 5:
             continue
         up = np.median(rotate(quat_conjugate(wanted[foot][still]), np.array([0.0, 0.0, 1.0])), axis=0)
-        tilt = shortest_turn(np.array([0.0, 0.0, 1.0]), up)
+        tilt = shortest_rotation(np.array([0.0, 0.0, 1.0]), up)
         if 2 * np.arccos(min(1.0, abs(tilt[0]))) < np.deg2rad(40):
             for body in (foot, f"toes_{side}"):
                 if body in out:
@@ -269,11 +271,11 @@ def _level_feet(motion: SkeletonMotion, places: Array, roles: dict[str, int], wa
 # --- goals
 
 
-def _goals(chain: Chain, source: Followed) -> list[Goal]:
+def _goals(chain: Chain, source: Targets) -> list[Goal]:
     frames = len(next(iter(source.centres.values())))
     goals = [Goal(chain.body(b), np.zeros(3), target, np.ones(frames)) for b, target in source.centres.items()]
-    for body, target in source.turns.items():
-        weight = TURNS.get(body.removesuffix("_l").removesuffix("_r"))
+    for body, target in source.rotations.items():
+        weight = ORIENTATIONS.get(body.removesuffix("_l").removesuffix("_r"))
         if weight is not None:
             goals.append(Goal(chain.body(body), None, target, np.full(frames, weight * chain.height / REFERENCE_HEIGHT)))
     return goals
@@ -288,30 +290,30 @@ def _habit(chain: Chain) -> Habit:
     return Habit(np.full(6 + len(chain.joints), SMOOTH), pull, np.clip(np.zeros(len(pull)), chain.low, chain.high))
 
 
-def _first_guess(chain: Chain, source: Followed) -> tuple[Array, Array]:
-    """Root and angles from orientations alone: each body turned as the source is, as far as its hinges can."""
+def _first_guess(chain: Chain, source: Targets) -> tuple[Array, Array]:
+    """Root and angles from orientations alone: each body rotated like the source, as far as its hinges allow."""
     hips = 0.5 * (source.centres["thigh_l"] + source.centres["thigh_r"])
     frames = len(hips)
     angles = np.zeros((frames, len(chain.joints)))
-    turns: dict[int, Array] = {0: source.turns["pelvis"]}
+    rotations: dict[int, Array] = {0: source.rotations["pelvis"]}
     for b, parent in enumerate(chain.parents):
         if parent < 0:
             continue
-        name, above = chain.bodies[b], turns[int(parent)]
-        if name == "lumbar" and "thorax" in source.turns:
-            target = _halfway(above, source.turns["thorax"])
+        name, above = chain.bodies[b], rotations[int(parent)]
+        if name == "lumbar" and "thorax" in source.rotations:
+            target = _halfway(above, source.rotations["thorax"])
         else:
-            target = source.turns.get(name, above)
+            target = source.rotations.get(name, above)
         mine = chain.hinges(b)
         angles[:, mine] = _hinge_angles(chain, mine, quat_multiply(quat_conjugate(above), target))
         now = above
         for k in mine:
             half = 0.5 * angles[:, k]
             now = quat_multiply(now, np.concatenate([np.cos(half)[:, None], np.sin(half)[:, None] * chain.axes[k]], axis=1))
-        turns[b] = now
+        rotations[b] = now
     middle = chain.offsets[[chain.body("thigh_l"), chain.body("thigh_r")]].mean(axis=0)
-    place = hips - rotate(turns[0], np.broadcast_to(middle, hips.shape))
-    return np.hstack([place, turns[0]]), angles
+    place = hips - rotate(rotations[0], np.broadcast_to(middle, hips.shape))
+    return np.hstack([place, rotations[0]]), angles
 
 
 def _halfway(a: Array, b: Array) -> Array:
@@ -319,33 +321,33 @@ def _halfway(a: Array, b: Array) -> Array:
     return middle / np.linalg.norm(middle, axis=1, keepdims=True)
 
 
-def _hinge_angles(chain: Chain, hinges: NDArray[np.int64], turn: Array) -> Array:
-    """Angles (T, k) of a body's hinges for a turn (T, 4) relative to its parent: of the two ways, the one within the limits and
-    near the frame before."""
+def _hinge_angles(chain: Chain, hinges: NDArray[np.int64], rotation: Array) -> Array:
+    """Angles (T, k) of a body's hinges for a rotation (T, 4) relative to its parent: of the two solutions, the one within the
+    limits and nearer to the frame before."""
     letters = "".join("XYZ"[int(np.argmax(np.abs(chain.axes[k])))] for k in hinges)
     signs = np.array([chain.axes[k].sum() for k in hinges])
     order = letters + "".join(c for c in "YXZ" if c not in letters)
-    one = quat_to_euler(turn, order)
+    one = quat_to_euler(rotation, order)
     two = one + np.pi
     two[:, 1] = np.pi - one[:, 1]
     count = len(hinges)
     both = np.stack([one, two], axis=1)[:, :, :count] * signs
-    # with fewer than three hinges the second set of angles is another rotation
+    # with fewer than three hinges the second set of angles is a different rotation
     if count < 3:
         both = both[:, :1]
     low, high = chain.low[hinges], chain.high[hinges]
     middle = 0.5 * (low + high)
     both -= 2 * np.pi * np.round((both - middle) / (2 * np.pi))
     beyond = np.maximum(low - both, 0) + np.maximum(both - high, 0)
-    out = np.empty((len(turn), count))
+    out = np.empty((len(rotation), count))
     last = np.clip(np.zeros(count), low, high)
-    for t in range(len(turn)):
+    for t in range(len(rotation)):
         cost = 3 * beyond[t].sum(axis=1) + np.abs(both[t] - last).sum(axis=1)
         out[t] = last = np.clip(both[t, int(np.argmin(cost))], low, high)
     return out
 
 
-# --- how good it is
+# --- measures of quality
 
 
 def centre_error(result: Retargeted, character: Character) -> Array:
@@ -361,7 +363,7 @@ class Slip(NamedTuple):
     foot: str
     start: int
     end: int
-    way: float
+    distance: float
     speed: float
 
 
@@ -375,7 +377,7 @@ def slips(clip: Clip, character: Character) -> list[Slip]:
         points = np.stack([poses.place[:, chain.body(f"foot_{side}")], heel[:, foot], ball[:, foot]], axis=1)
         for start, end in runs(clip.contacts[:, foot]):
             part = points[start:end]
-            way = float(np.linalg.norm(part - part[0], axis=2).max())
+            distance = float(np.linalg.norm(part - part[0], axis=2).max())
             speed = float((np.linalg.norm(np.diff(part, axis=0), axis=2) * clip.fps).max()) if len(part) > 1 else 0.0
-            out.append(Slip(f"foot_{side}", start, end, way, speed))
+            out.append(Slip(f"foot_{side}", start, end, distance, speed))
     return out

@@ -140,7 +140,7 @@ def _moved(chain: Chain, root: Array, angles: Array, step: Array) -> tuple[Array
 def _gap(goal: Goal, poses: Poses) -> Array:
     """What is missing (T, 3), weighted."""
     if goal.point is None:
-        missing = quat_to_rotvec(quat_multiply(goal.target, quat_conjugate(poses.turn[:, goal.body])))
+        missing = quat_to_rotvec(quat_multiply(goal.target, quat_conjugate(poses.rotation[:, goal.body])))
     else:
         missing = goal.target - poses.point(goal.body, goal.point)
     return goal.weight[:, None] * missing

@@ -1,4 +1,4 @@
-"""From a Scene to a Run: the world, its tasks, script and controller."""
+"""Builds a Run from a Scene: the world, its tasks, script and controller."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -31,9 +31,9 @@ def scene_text(scene: Scene) -> str:
 def build_run(
     scene: Scene, record: bool = True, extra: Sequence[Task] = (), recorder: Callable[..., Recorder] = Recorder
 ) -> Run:  # fmt: skip
-    """Everything needed to run a scene, at its first moment.
+    """A scene ready to run, at time zero.
 
-    extra: tasks in addition to those of the scene, for whoever drives the run. recorder: what records it.
+    extra: tasks in addition to those of the scene. recorder: the class that records the run.
     """
     world, actors = build_world(scene)
     tasks = [build_task(BuildContext(scene, world, actors, f"tasks.{name}"), name, spec) for name, spec in scene.tasks.items()]
@@ -50,9 +50,9 @@ def build_run(
 
 
 def rescript(run: Run, scene: Scene) -> None:
-    """Let a run continue with the steps of a changed version of its scene: other drags, times or conditions.
+    """Continue a run with the steps of an edited version of its scene: other drags, times or conditions.
 
-    Names and number of the steps must be the same, and nothing but steps may differ; those that began stay as they were.
+    Names and number of the steps must be the same, and only steps may differ; those that have begun are not affected.
     """
     script = run.script
     assert isinstance(script, Steps)
@@ -64,8 +64,8 @@ def rescript(run: Run, scene: Scene) -> None:
 
 
 def without_effect(scene: Scene, tasks: Sequence[Task], actuated: int) -> list[str]:
-    """Tasks that can never do anything: below a posture of all joints that nothing switches off or moves to another
-    priority."""
+    """Warnings for tasks that can never have an effect: those below a posture of all joints which no step switches off or
+    moves to another priority."""
     if scene.controller != "prioritized":
         return []
     tuned = {(name, tune.priority) for step in scene.steps for name, tune in step.tune.items() if tune.priority is not None}

@@ -1,4 +1,4 @@
-"""Where in a scene something is being built: looks names up, and says in errors which key is wrong."""
+"""The build context of a table of a scene: looks up names, and puts the key into error messages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Actor:
 
 @dataclass(frozen=True)
 class BuildContext:
-    """One table of a scene, at `path`, and the world that it speaks of."""
+    """One table of a scene, at `path`, and the world that is being built."""
 
     scene: Scene
     world: World
@@ -46,7 +46,7 @@ class BuildContext:
         names = [a.character.prefix[:-1] for a in self.actors]
         if spec.character is None:
             if len(self.actors) > 1:
-                raise self.wrong("character", f"say whose task it is{did_you_mean('', names)}")
+                raise self.wrong("character", f"is missing: which character's task is it?{did_you_mean('', names)}")
             return self.actors[0]
         if spec.character not in names:
             raise self.wrong("character", f"given '{spec.character}'{did_you_mean(spec.character, [n for n in names if n])}")
@@ -57,7 +57,7 @@ class BuildContext:
         return self.look_up(key, lambda: Points(*find_points(self.world, names, actor.character.prefix)))
 
     def movable(self, name: str, key: str) -> int:
-        """The number of the body of a prop that can move."""
+        """The body number of a movable prop."""
         movable = [p for p, spec in self.scene.props.items() if not spec.fixed]
         if name in self.scene.props and name not in movable:
             raise self.wrong(key, f"'{name}' is fixed and cannot move{did_you_mean('', movable)}")

@@ -1,4 +1,4 @@
-"""Goals of a scene: checked when it is read, made when their step begins."""
+"""Goals of a scene: checked when the scene is built, created when their step begins."""
 
 from collections.abc import Callable
 
@@ -42,7 +42,7 @@ LEAST_SPAN = 1e-3
 
 
 def goal_maker(context: BuildContext, actor: Actor, task: Task, spec: GoalSpec, key: str) -> GoalMaker:
-    """Check a goal now; make it when its step begins."""
+    """Check a goal now; the returned function creates it when its step begins."""
     scale = actor.character.height / REFERENCE_HEIGHT if spec.scale else 1.0
     measure = task.measure
     if isinstance(task.law, Hold):
@@ -87,7 +87,7 @@ def goal_maker(context: BuildContext, actor: Actor, task: Task, spec: GoalSpec, 
     if spec.of == "feet":
         points = np.atleast_2d(numbers * scale)
         count = len(measure.bodies) if isinstance(measure, Points) else 1
-        # over the ground two numbers say where
+        # two numbers are enough along the ground
         flat = isinstance(measure, CentreOfMass) and 2 not in measure.axes
         enough = points.shape[1] == 3 or (points.shape[1] == 2 and flat)
         if not isinstance(measure, Points | Look | CentreOfMass) or len(points) != count or not enough:
@@ -143,7 +143,7 @@ def _on_faces(context: BuildContext, measure: Measure, spec: GoalSpec, shift: Ar
 def _carry_by_faces(
     context: BuildContext, measure: Measure, place: FacesSpec, prop: str, scale: float, key: str
 ) -> GoalMaker:  # fmt: skip
-    """Carry a prop to where its faces are said to be, the way it is turned when the step begins."""
+    """Carry a prop to the given places of its faces, in the orientation that it has when the step begins."""
     body = context.movable(prop, f"{key}.carry")
     shape, size = _faced(context, prop, f"{key}.carry")
     if not isinstance(measure, Points):
@@ -162,12 +162,12 @@ def _faced(context: BuildContext, name: str, key: str) -> tuple[str, tuple[float
 
 
 def _away(world: World, measure: Measure, where: Points, value: Array) -> Fixed:
-    """A drag whose x points from `where` to what is dragged, along the ground."""
+    """A relative goal whose x points from `where` to what is dragged, along the ground."""
     dynamics = world.dynamics()
     place = measure.evaluate(dynamics).value
     x, y = (place - where.evaluate(dynamics).value)[:2]
     far = np.hypot(x, y)
-    # from right above, any way leads away
+    # directly above, every direction points away
     c, s = (x / far, y / far) if far > 1e-6 else (1.0, 0.0)
     return Fixed(place + [c * value[0] - s * value[1], s * value[0] + c * value[1], value[2]])
 
@@ -200,7 +200,7 @@ def _rows(given: tuple[tuple[float, ...], ...]) -> Array | None:
 
 
 def _holding(context: BuildContext, measure: Measure, given: tuple[tuple[float, ...], ...], key: str) -> GoalMaker:
-    """Values that each stay until the next, in the measure's own form so that nothing is lost on the way."""
+    """Values that are each held until the next, in the measure's own units so that no precision is lost."""
     rows, size = _rows(given), 4 * len(measure.bodies) if isinstance(measure, Orientation) else _size(measure)
     if rows is None or rows.shape[1] != size + 1:
         raise context.wrong(key, f"hold needs rows [time, {size} numbers], times increasing")
@@ -250,7 +250,7 @@ def along(throw: GoalMaker, thrown: Measure) -> GoalMaker:
 def flying(
     context: BuildContext, actor: Actor, spec: MeetSpec | ArrivingSpec, key: str
 ) -> tuple[int, Callable[[World], tuple[Array, Array]]]:  # fmt: skip
-    """A prop that flies, and the plane ahead of the feet in which it is met: a point of it and the way the feet point."""
+    """A flying prop, and the plane ahead of the feet where it is met: a point of the plane and the direction of the feet."""
     prop = context.movable(spec.prop, f"{key}.prop")
 
     def plane(w: World) -> tuple[Array, Array]:
@@ -264,21 +264,21 @@ def flying(
 def _braced(
     context: BuildContext, actor: Actor, measure: CentreOfMass, brace: dict[str, float], point: Array, key: str
 ) -> GoalMaker:  # fmt: skip
-    ((name, share),) = brace.items()
+    ((name, fraction),) = brace.items()
     body, axes = context.movable(name, f"{key}.brace"), list(measure.axes)
 
     def make(w: World, measure: Measure) -> Goal:
         assert isinstance(measure, CentreOfMass)
         # the load may have changed since the scene was built, and in a branch it may be another than in its run
         load = measure.carried[body]
-        fraction = float(load / (measure.masses.sum() + load))
-        return Braced(_on_stance(w, actor, point)[axes], measure.axes, body, fraction, share)
+        added = float(load / (measure.masses.sum() + load))
+        return Braced(_on_stance(w, actor, point)[axes], measure.axes, body, added, fraction)
 
     return make
 
 
 def _numbers(context: BuildContext, measure: Measure, given: Array, key: str) -> Array:
-    """Plain numbers in the measure's own form."""
+    """Plain numbers converted to the measure's own units."""
     if isinstance(measure, Orientation):
         if len(given) == 3:
             given = np.tile(given, len(measure.bodies))
@@ -327,7 +327,7 @@ def _carry(world: World, measure: Measure, prop: int, place: Array) -> Goal:
 
 
 def _on_stance(world: World, actor: Actor, offset: Array) -> Array:
-    """A point given from the middle between the feet, x along the way they point."""
+    """A point given from the middle between the feet, x in their direction."""
     feet = [world.site(f) for f in actor.character.feet]
     middle = np.mean([world.data.site_xpos[f] for f in feet], axis=0)
     ahead = np.sum([world.data.site_xmat[f].reshape(3, 3)[:, 0] for f in feet], axis=0)

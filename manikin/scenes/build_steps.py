@@ -1,4 +1,4 @@
-"""The script of a scene: its steps, with every name that they use looked up."""
+"""Builds the script of a scene: its steps, with all names looked up."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -23,7 +23,7 @@ Condition = Callable[[World], bool]
 
 
 def build_script(scene: Scene, world: World, actors: list[Actor], tasks: list[Task]) -> Steps:
-    """All steps of a scene; names that do not exist are refused."""
+    """All steps of a scene; unknown names are refused."""
     by_name = {t.name: t for t in tasks}
     step_names = [s.name for s in scene.steps]
     steps = []
@@ -45,7 +45,7 @@ def build_script(scene: Scene, world: World, actors: list[Actor], tasks: list[Ta
         for key in ("formulation", "contact_joints", "compliant"):
             if getattr(spec, key) is not None and scene.controller != "direct":
                 raise context.wrong(key, "is for controller = 'direct'")
-        steps.append(Step(spec, _goals(context, spec, by_name), tune, _arrival(context, spec), _happenings(context, spec)))
+        steps.append(Step(spec, _goals(context, spec, by_name), tune, _arrival(context, spec), _conditions(context, spec)))
     for fact, fact_spec in scene.facts.items():
         for step in (fact_spec.since, fact_spec.until):
             if step is not None and step not in step_names:
@@ -58,7 +58,7 @@ def build_script(scene: Scene, world: World, actors: list[Actor], tasks: list[Ta
 
 
 def _known(context: BuildContext, key: str, kind: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Every name is one of those that exist."""
+    """Refuse names that do not exist."""
     known = list(known)
     for name in names:
         if name not in known:
@@ -70,14 +70,14 @@ def _hands(context: BuildContext) -> list[str]:
 
 
 def _check_hands(context: BuildContext, key: str, hands: Mapping[str, str]) -> None:
-    """{hand = prop}: both exist, and the prop can move."""
+    """Refuse {hand = prop} unless both exist and the prop can move."""
     _known(context, key, "hand", hands, _hands(context))
     for prop in hands.values():
         context.movable(prop, key)
 
 
 def _check_condition(context: BuildContext, when: WhenSpec, tasks: Mapping[str, Task], earlier: Iterable[StepSpec]) -> None:
-    """What a step waits for can come about."""
+    """Refuse a condition that can never hold."""
     _check_hands(context, "when.touch", when.touch)
     if when.landed is not None:
         context.movable(when.landed, "when.landed")
@@ -110,8 +110,8 @@ def _goals(context: BuildContext, spec: StepSpec, tasks: Mapping[str, Task]) -> 
     return out | {name: along(out[leader], tasks[leader].measure) for name, leader in following.items()}
 
 
-def _happenings(context: BuildContext, spec: StepSpec) -> tuple[Condition, ...]:
-    """Whether the world is as a step waits for."""
+def _conditions(context: BuildContext, spec: StepSpec) -> tuple[Condition, ...]:
+    """The conditions of a step on the state of the world."""
     when = spec.when
     if isinstance(when, str):
         return ()
@@ -135,12 +135,12 @@ def _centre_of(world: World, skeleton: Skeleton, axes: tuple[int, ...]) -> Centr
 
 
 def _event(context: BuildContext, event: str) -> Condition:
-    """Whether the character does what is waited for."""
+    """Whether an event of the first character has occurred."""
     return happening(context.world, skeleton_of(context.world, context.actors[0].character), event)
 
 
 def happening(world: World, skeleton: Skeleton, event: str) -> Condition:
-    """Whether a character has lifted off, falls, or touches something."""
+    """Whether a character has lifted off, is falling, or touches something."""
     if event == "touch_down":
         return skeleton.touches
     rise, sign = _centre_of(world, skeleton, (2,)), 1.0 if event == "lift_off" else -1.0
@@ -148,7 +148,7 @@ def happening(world: World, skeleton: Skeleton, event: str) -> Condition:
 
 
 def _at(context: BuildContext, spec: PlaceSpec) -> Condition:
-    """Whether something is beyond a plane, or off something else."""
+    """Whether a point is beyond a plane, or at a distance from another point."""
     point = context.points(context.actors[0], (spec.of,), "when.place.of")
     body, offset = int(point.bodies[0]), point.offsets[:1]
     if spec.off is None:
@@ -165,7 +165,7 @@ def _at(context: BuildContext, spec: PlaceSpec) -> Condition:
 
 
 def _tilted(context: BuildContext, spec: TiltSpec) -> Condition:
-    """Whether a body is tilted so."""
+    """Whether the tilt of a body is within the given range."""
     body = int(context.points(context.actors[0], (spec.of,), "when.tilt.of").bodies[0])
     axis = np.array(spec.axis) / np.linalg.norm(spec.axis)
     return lambda w: _between(np.degrees(np.arccos(np.clip(w.data.xmat[body][6:] @ axis, -1, 1))), spec.above, spec.below)
@@ -176,7 +176,7 @@ def _between(value: float, above: float | None, below: float | None) -> bool:
 
 
 def _arrival(context: BuildContext, spec: StepSpec) -> Callable[[World], float] | None:
-    """How long until what a step waits for arrives."""
+    """The time until the prop that a step waits for arrives."""
     if isinstance(spec.when, str) or spec.when.arriving is None:
         return None
     body, plane = flying(context, context.actors[0], spec.when.arriving, "when.arriving")

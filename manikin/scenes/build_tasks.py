@@ -1,4 +1,4 @@
-"""Tasks of a scene: what they measure, the law that they follow, and forces that pull from outside."""
+"""Builds the tasks of a scene, with their measures and laws, and its tugs."""
 
 import mujoco
 import numpy as np
@@ -19,7 +19,7 @@ from manikin.tasks.task import Task
 
 
 def build_task(context: BuildContext, name: str, spec: TaskSpec) -> Task:
-    """A task, headed for the goal that it has at the start."""
+    """A task with its initial goal."""
     actor = context.actor_of(spec)
     measure = _measure(context, actor, spec)
     task = Task(name, measure, _law(context, actor, spec), spec.priority, spec.weight, spec.max_force, spec.active)
@@ -78,13 +78,13 @@ def _law(context: BuildContext, actor: Actor, spec: TaskSpec) -> Law:
         raise context.wrong("law", f"'nearest' needs a clip, and a {character.model} has none")
     names = (spec.of,) if isinstance(spec.of, str) else spec.of
     joints = character.joints if names is None else tuple(character.prefix + n for n in names)
-    # joints that a posture leaves out must still be posed to compare poses: search with all, keep some
+    # poses are compared with all joints, even where the posture task controls only some
     source = nearest_pose(clip, context.world, character.prefix, character.bodies, character.joints, joints, character.height)
     return Nearest(source, spec.frequency, spec.smoothing, ahead=spec.ahead, feed=spec.feed)
 
 
 def settings(context: BuildContext, task: Task, spec: TaskSpec, tune: TuneSpec) -> dict[str, float]:
-    """New settings of a task's law, in its own units."""
+    """New settings of a task's law, in the law's own units."""
     out = tune.model_dump(exclude_none=True)
     if "reach" in out:
         out["reach"] = _reach(spec, out["reach"])
@@ -109,5 +109,5 @@ def build_tug(context: BuildContext, spec: TugSpec) -> Tug:
 
 
 def _reach(spec: TaskSpec, reach: float) -> float:
-    """Degrees for measures that turn, metres for the others."""
+    """The reach in radians (given in degrees) for rotations, in metres for other measures."""
     return float(np.deg2rad(reach)) if spec.measure in ("orientation", "look", "posture") else reach

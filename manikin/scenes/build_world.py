@@ -1,4 +1,4 @@
-"""The world of a scene: characters stand in their places, props lie, fly, or hang on hands."""
+"""Builds the world of a scene: characters and props in their initial places."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 
 def build_world(scene: Scene) -> tuple[World, list[Actor]]:
-    """Everybody and everything in its place, at the first moment."""
+    """All characters and props in their places, at time zero."""
     actors = [_actor(scene, prefix, spec) for prefix, spec in scene.cast().items()]
     props = {name: _prop(scene, name, spec) for name, spec in scene.props.items()}
     _check_names(scene, props, actors)
@@ -75,14 +75,14 @@ def _prop(scene: Scene, name: str, spec: PropSpec) -> PropShape:
     given = {k: getattr(spec, k) for k in ("colour", "links", "damping", "opacity") if getattr(spec, k) is not None}
     shape = replace(shape, **given)
     if shape.shape == "chain" and 2 * shape.size[0] >= shape.size[1] / shape.links:
-        # such links would push each other apart
+        # links that overlap their neighbours would push each other apart
         long = shape.size[1] / shape.links
         raise SceneError(f"{scene.where}: props.{name}.size: {shape.links} links of {long:.3g} m must be longer than thick")
     return shape
 
 
 def _middle(spec: PropSpec) -> tuple[float, float, float]:
-    """Where the middle of a prop is at the start."""
+    """The initial place of the middle of a prop."""
     if not isinstance(spec.at, FacesSpec):
         return (0.0, 0.0, 0.0) if spec.at is None else spec.at
     quat, axes = np.empty(4), np.empty(9)
@@ -93,7 +93,7 @@ def _middle(spec: PropSpec) -> tuple[float, float, float]:
 
 
 def _check_names(scene: Scene, props: dict[str, PropShape], actors: list[Actor]) -> None:
-    """No prop is called like a part of the scene, of a character or of another prop."""
+    """Refuse props with the name of a part of the scene, of a character or of another prop."""
     taken = dict.fromkeys(("world", "floor", "feet"), "the scene")
     for actor in actors:
         taken |= {str(e.get("name")): "a part of the character" for e in actor.character.body.iter() if e.get("name")}
@@ -109,7 +109,7 @@ def _check_names(scene: Scene, props: dict[str, PropShape], actors: list[Actor])
 
 
 def _check_joined(scene: Scene, hands: list[str]) -> None:
-    """Every joint at the start ties a hand to a body of a movable prop."""
+    """Refuse `joined` unless it connects hands to bodies of movable props."""
     movable = {name: spec for name, spec in scene.props.items() if not spec.fixed and spec.shape != "seesaw"}
     bodies = [
         link_name(name, k)
@@ -126,7 +126,7 @@ def _check_joined(scene: Scene, hands: list[str]) -> None:
 
 
 def _join(scene: Scene, world: World) -> None:
-    """Bring joined props to the hands, then tie them; the controller knows of it unless the prop is unknown to it."""
+    """Bring joined props to the hands and connect them; props marked `unknown` are left out of the controller's model."""
     model, data = world.model, world.data
     for name, spec in scene.props.items():
         joints = scene.joints_of(name)
@@ -139,12 +139,12 @@ def _join(scene: Scene, world: World) -> None:
                 start, quats = lay_out(holds, links, spec.size[-1] / links, data.xquat[world.body(name)].copy())
             except ValueError as error:
                 raise SceneError(f"{scene.where}: joined: {error}") from None
-            for k, turn in enumerate(relative(quats)):
+            for k, quat in enumerate(relative(quats)):
                 address = int(model.jnt_qposadr[world.joint(link_name(name, k))])
                 if k == 0:
                     data.qpos[address : address + 3] = start
                     address += 3
-                data.qpos[address : address + 4] = turn
+                data.qpos[address : address + 4] = quat
             world.forward()
             for hand in joints:
                 join(world, hand)
@@ -154,26 +154,26 @@ def _join(scene: Scene, world: World) -> None:
 
 
 def place(world: World, actor: Actor) -> None:
-    """Stand in the first pose of the clip, at `at`, facing `facing`; feet are clamped and joints locked there."""
+    """Put a character into the first pose of its clip, at `at`, facing `facing`; feet are clamped and joints locked there."""
     model, data = world.model, world.data
     character, spec = actor.character, actor.spec
     if actor.clip is None:
-        # it was built in its place; only the pose is left to take
+        # it was built in its place; only the pose is missing
         for joint, angle in character.start.items():
             data.qpos[model.jnt_qposadr[world.joint(joint)]] = angle
         world.forward()
         return
     base = int(model.jnt_qposadr[world.joint(character.prefix + "root")])
     root = actor.clip.root(character.height)[0]
-    turn = quat_from_axis_angle((0, 0, 1), np.deg2rad(spec.facing))
+    heading = quat_from_axis_angle((0, 0, 1), np.deg2rad(spec.facing))
     data.qpos[base : base + 2] = spec.at
     data.qpos[base + 2] = root[2]
-    data.qpos[base + 3 : base + 7] = quat_multiply(turn, root[3:])
+    data.qpos[base + 3 : base + 7] = quat_multiply(heading, root[3:])
     posture = posture_of(world, character)
     names = tuple(j.removeprefix(character.prefix) for j in character.joints)
     data.qpos[posture.qpos] = actor.clip.angles(names)[0]
     world.forward()
-    # the middle between the feet stands at `at`
+    # move the middle between the feet to `at`
     feet = np.mean([data.site_xpos[world.site(f)][:2] for f in character.feet], axis=0)
     data.qpos[base : base + 2] += np.array(spec.at) - feet + _stance_offset(spec, character)
     world.forward()
@@ -188,7 +188,7 @@ def _stance_offset(spec: CharacterSpec, character: Character) -> Array:
 
 
 def skeleton_of(world: World, character: Character) -> Skeleton:
-    """The bones of a character in its world."""
+    """The skeleton of a character in its world."""
     roots = character.root_joints or (character.prefix + "root",)
     flesh, nodes = character.flesh, {}
     if flesh is not None:
@@ -200,7 +200,7 @@ def skeleton_of(world: World, character: Character) -> Skeleton:
 
 
 def stand_support(world: World, character: Character) -> Support:
-    """The feet of a character that stands on them."""
+    """The contact feet of a character as its support."""
     model = world.model
     sites = [world.site(f) for f in character.feet]
     soles = [world.body(b) for b, _ in character.soles]

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ValidationError
 
 from manikin.errors import did_you_mean
 
-# what a scene file calls the types of Python
+# types of Python in the words of a scene file
 TABLE, LIST = "must be a table { key = value }", "must be a list [...]"
-# characters of a value that messages show
+# messages show at most this many characters of a value
 LONGEST = 80
 KINDS = {"dict_type": TABLE, "model_type": TABLE, "model_attributes_type": TABLE, "tuple_type": LIST}
 
@@ -19,8 +19,8 @@ KINDS = {"dict_type": TABLE, "model_type": TABLE, "model_attributes_type": TABLE
 def explain(error: ValidationError, root: type[BaseModel]) -> str:
     """The first problem of a validation as: key path, what was given, what is allowed."""
     problems: list[Any] = error.errors()
-    # branches of a union that were not meant complain too: the deepest complaint is about the one that was
-    # (and a table was never meant as a word or a list)
+    # all branches of a union report problems: the deepest belongs to the branch that was meant
+    # (and a table is never meant as a word or a list)
     first = max(
         problems,
         key=lambda p: (
@@ -49,7 +49,7 @@ def _path(problem: Any) -> list[Any]:
 
 
 def _allowed(problem: Any, here: set[str]) -> str:
-    """What is allowed at that place. here: the kinds of all problems there."""
+    """What is allowed at that place. here: the types of all problems there."""
     kind, given, limits = problem["type"], problem["input"], problem.get("ctx", {})
     if kind == "literal_error":
         if "model_type" in here and not isinstance(given, str):

@@ -7,7 +7,7 @@ from manikin.scenes.schema_table import FacesSpec
 
 Array = NDArray[np.float64]
 
-# shapes that have faces: each is as long on both sides of its middle
+# shapes that have faces: each is symmetric about its middle
 SHAPES = ("box", "case", "sphere", "capsule", "cylinder")
 # outward normals in the prop's own frame
 NORMALS: dict[str, tuple[float, float, float]] = {
@@ -40,7 +40,7 @@ def face_points(shape: str, size: tuple[float, ...], faces: tuple[str, ...], gap
 
 
 def middle(place: FacesSpec, shape: str, size: tuple[float, ...], axes: Array, scale: float = 1.0) -> Array:
-    """Where the middle (3,) of a prop is that lies so, its axes being the columns of `axes` (3, 3)."""
+    """The middle (3,) of a prop placed by its faces; the columns of `axes` (3, 3) are the prop's axes."""
     out = np.zeros(3)
     for axis, (centre, high, low) in enumerate(_SIDES):
         reach = extent(shape, size, axes[axis])

@@ -1,4 +1,4 @@
-"""Props of several parts: a case of glass, open below, and a plank on a pivot. Kim & Pollard 2011, Figures 1 and 4."""
+"""Props of several parts: a light cover, open below, and a plank on a pivot. Kim & Pollard 2011, Figures 1 and 4."""
 
 import xml.etree.ElementTree as ET
 from typing import Any
@@ -7,25 +7,25 @@ import numpy as np
 
 from manikin.characters.mjcf import child
 
-# [m] of a case's panes: thinner ones would be passed through by what is flung at them
+# thickness [m] of a case's panes: fast bodies would pass through thinner ones
 PANE = 0.012
-# where the lower edges of a case are: the middle of each, from the case's own middle
+# middles of the lower edges of a case: directions from its centre
 EDGES = {"front": (1, 0), "back": (-1, 0), "left": (0, 1), "right": (0, -1)}
 
 
 def part_names(shape: str, name: str) -> list[str]:
-    """Names of a prop's parts beside its own."""
+    """Names of a prop's parts in addition to its own."""
     if shape == "case":
         return [f"{name}_{edge}" for edge in EDGES]
     return [f"{name}_stand", f"{name}_front", f"{name}_back"] if shape == "seesaw" else []
 
 
 def add_case(body: ET.Element, name: str, size: tuple[float, ...], mass: float, fixed: bool, touch: dict[str, Any]) -> None:
-    """A box without a bottom: four walls and a lid in one body, their mass by area. The origin is the middle of the box."""
+    """A box without a bottom: four walls and a lid in one body, their mass by volume. The origin is the middle of the box."""
     x, y, z = size
     t = PANE
     panes = [
-        # the lid lies on the walls; two walls run between the other two
+        # the lid rests on the walls; left and right fit between front and back
         ("lid", (0, 0, z / 2 - t / 2), (x, y, t)),
         ("front", (x / 2 - t / 2, 0, -t / 2), (t, y, z - t)),
         ("back", (t / 2 - x / 2, 0, -t / 2), (t, y, z - t)),
@@ -36,10 +36,9 @@ def add_case(body: ET.Element, name: str, size: tuple[float, ...], mass: float, 
     if not fixed:
         child(body, "freejoint", name=name)
     for part, place, pane in panes:
-        share = mass * float(np.prod(pane)) / volume
         child(
             body, "geom", name=name if part == "lid" else f"{name}_{part}", type="box", pos=place, size=[s / 2 for s in pane],
-            mass=share, **touch,
+            mass=mass * float(np.prod(pane)) / volume, **touch,
         )  # fmt: skip
     child(body, "site", name=name, size=0.01, group=4)
     for edge, (ahead, aside) in EDGES.items():
@@ -47,7 +46,7 @@ def add_case(body: ET.Element, name: str, size: tuple[float, ...], mass: float, 
 
 
 def seesaw_range(size: tuple[float, ...], height: float) -> float:
-    """How far [rad] a plank of this size tips, its pivot so high, until its end is on the ground."""
+    """The angle [rad] at which an end of a plank of this size touches the ground, its pivot at this height."""
     return float(np.arcsin(min(1.0, height / (size[0] / 2))))
 
 
@@ -59,7 +58,7 @@ def add_seesaw(
     length, width, thick = size
     height = at[2]
     place = {"pos": at, "euler": np.deg2rad(turn)}
-    # the stand: a wedge from the ground to the pivot, steeper than the plank ever lies
+    # the stand: a wedge from the ground to the pivot, always steeper than the plank
     foot = 0.5 * min(height, 0.25 * length)
     wedge = [[ahead * foot, aside * 0.4 * width, -height] for ahead in (-1, 1) for aside in (-1, 1)]
     wedge += [[0.0, aside * 0.4 * width, 0.0] for aside in (-1, 1)]

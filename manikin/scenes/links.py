@@ -1,6 +1,6 @@
 """Props made of links: a chain of ball joints, and a heavy bob on a light rod. Abe & Popovic 2006, section 5.
 
-Both hang straight down from their first end, which is the origin of their first body, when nothing turns them.
+Both hang straight down from their first end, which is the origin of their first body, unless they are rotated.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from manikin.spatial import quat_conjugate, quat_from_axis_angle, quat_multiply,
 Array = NDArray[np.float64]
 
 DOWN = np.array([0.0, 0.0, -1.0])
-# rotor inertia of a chain's joints [kg m^2]: light links stay calm
+# rotor inertia of a chain's joints [kg m^2]: keeps light links stable
 ARMATURE = 2e-4
 
 
@@ -29,10 +29,10 @@ def add_chain(
     assets: ET.Element, first: ET.Element, name: str, size: tuple[float, ...], mass: float, links: int, damping: float,
     fixed: bool, touch: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Links with ball joints between them. Seen as rings, every other one turned; felt as capsules."""
+    """Links with ball joints between them. Drawn as rings, every other one rotated by 90 degrees; capsules for contact."""
     thick, length = size[0], size[1] / links
     _add_ring(assets, f"{name}_ring", length, thick)
-    # a loose end: nothing but the hand holds the first link
+    # only the hand holds the first link
     if not fixed:
         child(first, "joint", name=name, type="free", damping=damping)
     body = first
@@ -55,7 +55,7 @@ def add_chain(
 def add_pendulum(
     body: ET.Element, name: str, size: tuple[float, ...], mass: float, damping: float, fixed: bool, touch: dict[str, Any]
 ) -> None:  # fmt: skip
-    """A bob on a rod that weighs nothing."""
+    """A bob on a massless rod."""
     radius, length = size
     if fixed:
         child(body, "joint", name=name, type="ball", damping=damping)
@@ -75,8 +75,8 @@ def _add_ring(assets: ET.Element, name: str, length: float, thick: float, along:
     """The ring of one link: a round wire along a stadium curve, a wire's thickness longer than the link at both ends."""
     wide = max(2.2 * thick, 0.22 * length)
     straight = max(length + thick - 2 * wide, 0.0)
-    turn = np.linspace(0, 2 * np.pi, along, endpoint=False)
-    out = np.stack([np.cos(turn), np.zeros(along), np.sin(turn)], axis=1)
+    phase = np.linspace(0, 2 * np.pi, along, endpoint=False)
+    out = np.stack([np.cos(phase), np.zeros(along), np.sin(phase)], axis=1)
     middle = np.array([0.0, 0.0, -length / 2])
     centres = middle + wide * out + 0.5 * straight * np.sign(out[:, 2:3]) * [0.0, 0.0, 1.0]
     roll = np.linspace(0, 2 * np.pi, around, endpoint=False)
@@ -94,49 +94,49 @@ def _add_ring(assets: ET.Element, name: str, length: float, thick: float, along:
     )  # fmt: skip
 
 
-# --- how a chain lies at the start
+# --- the initial shape of a chain
 
 
-def lay_out(holds: list[tuple[int, Array]], links: int, length: float, turn: Array) -> tuple[Array, Array]:
-    """Where the first link starts (3,) and how each link is turned (links, 4) so that some of them start at given places.
+def lay_out(holds: list[tuple[int, Array]], links: int, length: float, rotation: Array) -> tuple[Array, Array]:
+    """The start of the first link (3,) and the orientations of all links (links, 4) that put some of them at given places.
 
-    holds: (link, place). Both ends hang (the last one as `turn`, a quaternion, says); between two holds the links lie on an
-    arc that sags, and a link with two holds points from the first to the second. Raises ValueError when two holds are further
-    apart than the links between them reach.
+    holds: (link, place). Both ends hang (the last one rotated by the quaternion `rotation`); between two holds the links lie
+    on an arc that sags, and a link with two holds points from the first to the second. Raises ValueError when two holds are
+    further apart than the links between them reach.
     """
-    ways = np.tile(rotate(turn, DOWN), (links, 1))
+    directions = np.tile(rotate(rotation, DOWN), (links, 1))
     held = sorted(holds, key=lambda hold: hold[0])
     first, place = held[0]
-    ways[:first] = -DOWN
+    directions[:first] = -DOWN
     for (one, here), (two, there) in itertools.pairwise(held):
-        ways[one : max(two, one + 1)] = _arc(here, there, max(two - one, 1), length)
-    start = place - length * ways[:first].sum(axis=0)
+        directions[one : max(two, one + 1)] = _arc(here, there, max(two - one, 1), length)
+    start = place - length * directions[:first].sum(axis=0)
     quats = np.empty((links, 4))
-    before, quat = rotate(turn, DOWN), turn
+    before, quat = rotate(rotation, DOWN), rotation
     for k in range(links):
-        # no needless twist: each link is turned the short way from the one before
-        quat = quat_multiply(_short_way(before, ways[k]), quat)
-        quats[k], before = quat / np.linalg.norm(quat), ways[k]
+        # no twist: each link by the smallest rotation from the one before
+        quat = quat_multiply(_smallest_rotation(before, directions[k]), quat)
+        quats[k], before = quat / np.linalg.norm(quat), directions[k]
     return start, quats
 
 
 def relative(quats: Array) -> Array:
-    """Turns of links (n, 4) as each one's turn against the one before it; the first stays."""
+    """Orientations of links (n, 4), each relative to the link before it; the first is absolute."""
     return np.array([quats[0], *(quat_multiply(quat_conjugate(a), b) for a, b in itertools.pairwise(quats))])
 
 
 def _arc(start: Array, end: Array, links: int, length: float) -> Array:
     """Directions (links, 3) of equal chords of a circle that sags from one place to another."""
-    way = end - start
-    distance = float(np.linalg.norm(way))
+    span = end - start
+    distance = float(np.linalg.norm(span))
     if distance > links * length * (1 + 1e-9):
         raise ValueError(f"{links} links of {length:.3g} m reach {links * length:.3g} m, the hands are {distance:.3g} m apart")
-    ahead = way / distance if distance > 1e-9 else np.array([1.0, 0.0, 0.0])
+    ahead = span / distance if distance > 1e-9 else np.array([1.0, 0.0, 0.0])
     side = np.cross(ahead, DOWN)
     if np.linalg.norm(side) < 1e-6:
         side = np.cross(ahead, [1.0, 0.0, 0.0])
     down = np.cross(side / np.linalg.norm(side), ahead)
-    # chords that turn by `bend` each span sin(n bend / 2) / sin(bend / 2) lengths: the bend that spans the distance
+    # chords with angles `bend` between them span sin(n bend / 2) / sin(bend / 2) lengths: the bend that spans the distance
     low, high = 1e-9, 2 * np.pi / links
     for _ in range(60):
         bend = (low + high) / 2
@@ -146,8 +146,8 @@ def _arc(start: Array, end: Array, links: int, length: float) -> Array:
     return np.cos(angles)[:, None] * ahead + np.sin(angles)[:, None] * down
 
 
-def _short_way(one: Array, two: Array) -> Array:
-    """The turn (4,) that brings one direction to another the short way."""
+def _smallest_rotation(one: Array, two: Array) -> Array:
+    """The smallest rotation (4,) from one direction to another."""
     axis, cosine = np.cross(one, two), float(np.clip(one @ two, -1, 1))
     sine = float(np.linalg.norm(axis))
     if sine < 1e-9:

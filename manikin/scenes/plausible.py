@@ -1,4 +1,4 @@
-"""Whether a human moves as people can: how quick the joints are, and how far the trunk leans. A run that does not is not ok."""
+"""Whether a human moves within human limits: joint speeds and the lean of the trunk. A run beyond them is not ok."""
 
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ FURTHEST_LEAN = 140.0
 
 @dataclass
 class Plausible:
-    """Looks at a human in every step; `check` says in words what no person does."""
+    """Watches a human in every step; `check` describes the first violation."""
 
     joints: tuple[str, ...]
     dofs: NDArray[np.int64]
@@ -32,7 +32,7 @@ class Plausible:
         return cls(character.joints, np.array(dofs, np.int64), world.body(f"{character.prefix}thorax"))
 
     def check(self, world: World) -> str | None:
-        """What is beyond people at this moment; None when nothing is."""
+        """What is beyond human limits at this moment; None when nothing is."""
         speeds = np.abs(world.data.qvel[self.dofs])
         worst = int(speeds.argmax())
         if speeds[worst] > self.quickest:

@@ -1,7 +1,7 @@
 """Scene: the frozen description of a job, read from TOML and checked. Every key has a dotted path.
 
 Angles are in degrees, the rest SI. Unknown keys are errors that name the nearest match. Its tables are in `schema_world`
-(what there is), `schema_tasks` (what is wanted, and when) and `schema_knobs`.
+(characters and props), `schema_tasks` (tasks, steps, facts) and `schema_knobs`.
 """
 
 import re
@@ -35,9 +35,9 @@ class ControlSpec(Table):
     max_acceleration: float | None = Field(default=None, gt=0, le=1000)  # prioritized
     joint_limits: bool = True
     compensate: bool = True
-    formulation: Literal["acceleration", "velocity", "torque"] = "acceleration"  # direct: what is kept small
-    contact_joints: bool = True  # direct: whether a bone that stands is tied to the ground while control is computed
-    compliant: bool = True  # direct: whether pushes come unexpected
+    formulation: Literal["acceleration", "velocity", "torque"] = "acceleration"  # direct: what is minimized
+    contact_joints: bool = True  # direct: whether bones in contact are tied to the ground while control is computed
+    compliant: bool = True  # direct: whether pushes are unexpected
 
 
 class Scene(Table):
@@ -58,7 +58,7 @@ class Scene(Table):
     character: CharacterSpec | None = None
     characters: dict[str, CharacterSpec] = {}
     props: dict[str, PropSpec] = {}
-    joined: dict[str, str] = {}  # {hand = body of a prop}: joined by a ball joint from the start
+    joined: dict[str, str] = {}  # {hand = body of a prop}: connected by a ball joint from the start
     tasks: dict[str, TaskSpec] = {}
     tugs: dict[str, TugSpec] = {}
     steps: tuple[StepSpec, ...] = ()
@@ -68,16 +68,16 @@ class Scene(Table):
     _file: str = PrivateAttr(default="")
 
     def __eq__(self, other: object) -> bool:
-        # where it was read from makes no difference
+        # the file it was read from does not count
         return isinstance(other, Scene) and dict(self) == dict(other)
 
     @property
     def where(self) -> str:
-        """What errors call it: the file it was read from, or its name."""
+        """Its name in error messages: the file it was read from, or its own name."""
         return self._file or self.name
 
     @model_validator(mode="after")
-    def _someone(self) -> "Scene":
+    def _has_a_character(self) -> "Scene":
         if (self.character is None) == (not self.characters):
             raise ValueError("a scene needs [character], or [characters.<name>] for several")
         return self
@@ -92,19 +92,19 @@ class Scene(Table):
         return self
 
     @model_validator(mode="after")
-    def _flesh_follows(self) -> "Scene":
+    def _soft_timestep(self) -> "Scene":
         for spec in self.cast().values():
             if spec.model not in RIGID and self.timestep > TIMESTEP:
                 if "timestep" in self.model_fields_set:
                     raise ValueError(f"timestep: given {self.timestep:g}; a {spec.model} is soft: at most {TIMESTEP:g}")
-                # not given: as long as flesh stands
+                # not given: the largest that is stable for soft bodies
                 self.__dict__["timestep"] = TIMESTEP
         return self
 
     @model_validator(mode="after")
     def _names_and_knobs(self) -> "Scene":
         for name in self.props:
-            # they become names of bodies, nodes and columns, and parts of dotted paths
+            # names of props become names of bodies, nodes and columns, and parts of dotted paths
             if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
                 raise ValueError(f"props: given '{name}': a name is made of letters, digits, _ and -")
         for path, knob in self.knobs.items():
@@ -122,17 +122,17 @@ class Scene(Table):
         return self
 
     @model_validator(mode="after")
-    def _everything_has_its_place(self) -> "Scene":
+    def _props_are_placed(self) -> "Scene":
         for name, prop in self.props.items():
             if prop.at is None and not self.joints_of(name):
                 for hand, body in self.joined.items():
                     if not any(hand in self.joints_of(p) for p in self.props):
                         raise ValueError(f"joined.{hand}: no prop is called '{body}'{did_you_mean(body, self.props)}")
-                raise ValueError(f"props.{name}.at: is missing (only what is joined to a hand needs none)")
+                raise ValueError(f"props.{name}.at: is missing (only props joined to a hand need none)")
         return self
 
     def joints_of(self, prop: str) -> dict[str, int]:
-        """Hands that a prop is joined to from the start, and at which of its links (0 for the first, or only, body)."""
+        """Hands that a prop is joined to from the start, each with the number of the link (0 for the first or only body)."""
         out = {}
         for hand, body in self.joined.items():
             name, _, link = body.rpartition("_")
@@ -150,16 +150,16 @@ class Scene(Table):
 
     @property
     def drawn(self) -> dict[str, float]:
-        """The values of what is random, by path."""
+        """The values that were drawn at random, by path."""
         return {path: float(value_at(self, path, "random")) for path in self.random}
 
 
 def value_at(scene: Scene, path: str, whose: str = "knobs") -> Any:
-    """The value at a dotted path. whose: the table that names the path, for errors."""
+    """The value at a dotted path. whose: the table that holds the path, for error messages."""
     table: Any = scene
     for part in split_path(path):
         if isinstance(table, tuple):
-            # entries go by name or number
+            # entries are found by name or number
             inside = {str(getattr(item, "name", k)): item for k, item in enumerate(table)}
             inside |= {part: table[int(part)]} if part.isdigit() and int(part) < len(table) else {}
         else:
@@ -212,7 +212,7 @@ def _read_toml(text: str, where: str) -> dict[str, Any]:
     except RecursionError:
         raise SceneError(f"{where}: not TOML: brackets are nested too deep") from None
     except ValueError as error:
-        # besides TOML's own errors: whole numbers of thousands of digits
+        # also raised for integers with thousands of digits, in addition to TOML's own errors
         raise SceneError(f"{where}: not TOML: {error}") from None
 
 
@@ -220,7 +220,7 @@ def parse_scene(raw: dict[str, Any], where: str, changes: dict[str, Any] | None 
     """Check a raw table. `where` names the file in error messages."""
     changes, added = changes or {}, {}
     try:
-        # a copy that can be changed: a dumped scene holds tuples
+        # a copy that can be edited: a dumped scene holds tuples
         raw = _lists(raw)
         added = _apply(raw, changes)
         scene = Scene.model_validate(raw)
@@ -237,14 +237,14 @@ def parse_scene(raw: dict[str, Any], where: str, changes: dict[str, Any] | None 
 
 
 def _lists(value: Any) -> Any:
-    """A copy of a table with lists for tuples, all the way down."""
+    """A deep copy of a table with lists in place of tuples."""
     if isinstance(value, dict):
         return {k: _lists(v) for k, v in value.items()}
     return [_lists(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def _apply(raw: dict[str, Any], changes: dict[str, Any]) -> dict[tuple[str, str], list[str]]:
-    """Put changes into a raw table. {(table, name): names that were there}, of those that the changes added."""
+    """Apply changes to a raw table. Returns the tables that they added: {(table, name): names that existed before}."""
     added = {}
     for key, value in changes.items():
         path = split_path(key)
@@ -254,14 +254,14 @@ def _apply(raw: dict[str, Any], changes: dict[str, Any]) -> dict[tuple[str, str]
         if path[0] in ("knobs", "random") and len(path) > 2 and path[1] not in (table or {}):
             raise SceneError(f'{key}: keys of {path[0]} are paths, and need quotes: {path[0]}."{".".join(path[1:])}"')
         _set(raw, key, value)
-        # what is given is not drawn
+        # a value that is given is not drawn
         if isinstance(raw.get("random"), dict) and path[0] != "random":
             raw["random"].pop(key, None)
     return added
 
 
 def _misspelt(error: ValidationError, added: dict[tuple[str, str], list[str]]) -> str:
-    """What to say when a change made an incomplete table, because a name in its path was misspelt; "" otherwise."""
+    """The message when a misspelt name in a change added an incomplete table; "" otherwise."""
     for problem in error.errors():
         path = tuple(str(p) for p in problem["loc"][:2])
         if problem["type"] == "missing" and len(path) == 2:
@@ -275,7 +275,7 @@ def _misspelt(error: ValidationError, added: dict[tuple[str, str], list[str]]) -
 
 
 def _draw(scene: Scene, raw: dict[str, Any]) -> Scene:
-    """The scene with what is random drawn evenly from its range: each value depends on the seed and its own path alone."""
+    """Draw the random values uniformly from their ranges. Each depends on the seed and its own path only."""
 
     def with_values(values: dict[str, float]) -> Scene:
         table = _lists(raw)
@@ -284,7 +284,7 @@ def _draw(scene: Scene, raw: dict[str, Any]) -> Scene:
         return Scene.model_validate(table)
 
     for end in (0, 1):
-        # neither end may be refused: otherwise it would depend on the seed
+        # both ends must be valid: otherwise an error would depend on the seed
         with_values({path: ends[end] for path, ends in scene.random.items()})
     drawn = {
         path: float(np.random.default_rng([scene.seed, *path.encode()]).uniform(*ends)) for path, ends in scene.random.items()
@@ -306,7 +306,7 @@ def parse_change(text: str) -> tuple[str, Any]:
 
 
 def _set(raw: dict[str, Any], key: str, value: Any) -> None:
-    """Put a value at a dotted path, making tables on the way; whether the path is allowed is checked with the rest."""
+    """Set the value at a dotted path, creating missing tables; the schema checks later whether the path is allowed."""
     *path, last = split_path(key)
     here: Any = raw
     for part in path:

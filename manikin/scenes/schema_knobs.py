@@ -1,4 +1,4 @@
-"""Table of a scene file for its knobs: which keys can be changed by a slider or a list of choices, and what they are called."""
+"""The knobs table of a scene file: which keys the studio offers as sliders or choices, and under which titles."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ from manikin.scenes.schema_table import Finite, Table
 
 class KnobSpec(Table):
     """A slider: { range = [lowest, highest], unit, title }, or the short form [lowest, highest, unit].
-    A list of texts: { choices = ["lift_knees", "lift_back"], title }.
+    A choice between texts: { choices = ["lift_knees", "lift_back"], title }.
     """
 
     range: tuple[Finite, Finite] | None = None
@@ -44,14 +44,14 @@ class KnobSpec(Table):
 
 
 def knob_title(path: str, spec: KnobSpec | None = None) -> str:
-    """What a knob is called: its title, or else words made of its path.
+    """The title of a knob: the one given, else words made from its path.
 
     props.box.mass: "Box mass"; steps.leap.goals.head.path.1.1: "Leap: head path [1][1]".
     """
     if spec is not None and spec.title:
         return spec.title
     parts = split_path(path)
-    # the first table says what kind of thing it is, which the name says better
+    # the first part is the kind of table, which the name makes clear
     if len(parts) > 2 or parts[0] == "control":
         kind, *parts = parts
         if kind == "steps" and len(parts) > 1:
@@ -61,6 +61,6 @@ def knob_title(path: str, spec: KnobSpec | None = None) -> str:
 
 
 def split_path(path: str) -> list[str]:
-    """Parts of a dotted path; a part in quotes may hold dots: knobs."props.box.mass".title."""
+    """Parts of a dotted path; a quoted part may contain dots: knobs."props.box.mass".title."""
     parts = re.findall(r"""(?:^|\.)(?:"([^"]*)"(?=\.|$)|'([^']*)'(?=\.|$)|([^.]*))""", path)
     return [one or two or three for one, two, three in parts]

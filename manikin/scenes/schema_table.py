@@ -1,4 +1,4 @@
-"""What all tables of a scene file have in common."""
+"""The base of all tables of a scene file, and the types of their values."""
 
 from typing import Annotated, Any, Literal
 
@@ -13,7 +13,7 @@ Face = Literal["front", "back", "left", "right", "top", "bottom"]  # of a prop: 
 
 
 class Table(BaseModel):
-    """Base of all tables: frozen, no unknown keys, no silent conversions of text to numbers."""
+    """Base of all tables: frozen, no unknown keys, text is never converted to numbers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
@@ -24,14 +24,14 @@ class Table(BaseModel):
 
 
 def _tuples(value: Any) -> Any:
-    """TOML arrays as tuples, all the way down."""
+    """TOML arrays as tuples, recursively."""
     if isinstance(value, dict):
         return {k: _tuples(v) for k, v in value.items()}
     return tuple(_tuples(v) for v in value) if isinstance(value, list | tuple) else value
 
 
 class FacesSpec(Table):
-    """A place of a prop, in world axes [m]: for each axis where its middle is (x, y, z), or where it ends on one side.
+    """The place of a prop in world axes [m]: for each axis, where its middle is (x, y, z) or where one of its faces is.
 
     An axis that is not named is 0.
     """

@@ -1,4 +1,4 @@
-"""Tables of a scene file for what shall be done: tasks and their goals, steps and their conditions, facts for the report."""
+"""Tables of a scene file for the job: tasks and their goals, steps and their conditions, facts for the report."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,15 +6,15 @@ from pydantic import Field, field_validator, model_validator
 
 from manikin.scenes.schema_table import Face, FacesSpec, Finite, Positive, Share, Speed, Table, Vector
 
-# a plane that an arm can reach [m]
+# distance of a plane within reach of an arm [m]
 Ahead = Annotated[float, Field(gt=0, le=5)]
 
 
 class MeetSpec(Table):
-    """Where and how to meet something that flies: in a plane ahead of the feet, moving along with it.
+    """Where and how to meet a flying prop: in a plane ahead of the feet, moving along with it.
 
-    plane: distance [m] ahead of the figure's origin, which is 17.5 mm ahead of the ankles. give: the part of its velocity that
-    the hand takes on within `seconds`, up to `most` [m/s].
+    plane: distance [m] ahead of the figure's origin, which is 17.5 mm ahead of the ankles. give: the fraction of its velocity
+    that the hand adopts within `seconds`, up to `most` [m/s].
     """
 
     prop: str
@@ -25,15 +25,15 @@ class MeetSpec(Table):
 
 
 class ArrivingSpec(Table):
-    """Something that flies towards a plane ahead of the feet: distance [m] ahead of the figure's origin."""
+    """A prop that flies towards a plane ahead of the feet: distance [m] ahead of the figure's origin."""
 
     prop: str
     plane: Ahead = 0.42
 
 
 class ThrowSpec(Table):
-    """How to throw what is held: released at `release` (from the middle between the feet, x the way they point) with
-    `velocity` [m/s], or so that it flies to `target` on the ground. The hand draws back by `draw` [m] in `windup` [s] first.
+    """How to throw a held prop: released at `release` (from the middle between the feet, x in their direction) with
+    `velocity` [m/s], or so that it lands at `target` on the ground. The hand draws back by `draw` [m] in `windup` [s] first.
     """
 
     prop: str
@@ -53,25 +53,25 @@ class ThrowSpec(Table):
 
 
 class GoalSpec(Table):
-    """Where a task is headed.
+    """The goal of a task.
 
     at: numbers of the measure, or one triple per point; measured in the frame of `of` (a prop, a body, or "feet") when given.
     face, gap: the middles of faces of the prop `of`, one per point, and how far off the surface [m]; `at` then shifts the
     points from there, in the prop's frame.
-    carry: a held prop whose middle shall come to `at`; the hands keep their places on it. `at` may be a table of its faces,
+    carry: a held prop whose middle is to go to `at`; the hands keep their places on it. `at` may be a table of its faces,
     such as { back = 0.25, z = 1.1 }.
     path: rows [time, numbers...] to be tracked. clip, frame: a pose of a clip, for posture.
     spline: key poses, for posture: rows [time, one angle per joint] after the pose in which its step begins (Kim & Pollard
     2011, section 3).
-    hold: rows [time, numbers...], each of which stays until the next: what a hand asked for. Numbers are those of the measure
-    itself: metres, quaternions (w, x, y, z), radians.
+    hold: rows [time, numbers...], each held until the next: a recorded drag. Numbers are in the units of the measure itself:
+    metres, quaternions (w, x, y, z), radians.
     relative: numbers of at or path are added to what the task measures when its step begins: a drag.
-    away: a prop, body or site: x of a relative `at` points away from it along the ground, not along the world's x.
+    away: a prop, body or site: x of a relative `at` points away from it along the ground instead of along the world's x.
     scale: lengths are meant for a stature of 1.75 m and scale with the character.
-    meet: a flying prop: where a point shall meet it, or (for a direction) against its flight.
-    throw: a held prop: the curve that its middle follows until it is released. along: a task that throws, for the direction
-    of its throw.
-    brace: {prop = share}: stand back beforehand by a share of what the prop's weight will add, for com.
+    meet: a flying prop: for a point, where to meet it; for a direction, against its flight.
+    throw: a held prop: the curve of its middle until it is released. along: for a direction, that of the throw of another
+    task.
+    brace: {prop = fraction}: for com: lean back in advance by a fraction of what the prop's weight will add.
     """
 
     at: tuple[Finite, ...] | tuple[Vector, ...] | FacesSpec | None = None
@@ -134,22 +134,22 @@ class GoalSpec(Table):
 
 
 class TaskSpec(Table):
-    """What is measured times the law of what is wanted."""
+    """A task: a measure and the law by which it goes to its goal."""
 
     measure: Literal["point", "orientation", "com", "momentum", "spin", "posture", "look"]
     of: tuple[str, ...] | str | None = None
     offset: Vector | None = None  # point: metres from the one site or body, in the frame of its body
     axis: Vector | None = None  # orientation: only where this body axis points; look: the gaze axis
     axes: tuple[Literal["x", "y", "z"], ...] = Field(default=("x", "y"), min_length=1)  # com
-    carried: float = Field(default=1.0, ge=0, le=100)  # com: a held load counts up to this share of the character's mass
+    carried: float = Field(default=1.0, ge=0, le=100)  # com: a held load counts up to this fraction of the character's mass
     law: Literal["stabilize", "track", "reach", "hold", "nearest"] = "stabilize"
     frequency: float = Field(default=1.0, gt=0, le=50)
     smoothing: float = Field(default=0.0, ge=0, le=10)
-    reach: Positive | None = None  # metres, or degrees for turning measures
+    reach: Positive | None = None  # metres, or degrees for rotations
     seconds: Positive = 1.0  # law reach: how long it takes
     clip: str | None = None  # law nearest: another clip than the character's
-    ahead: float = Field(default=0.25, ge=0, le=1)  # law nearest: metres that the hands are thought ahead on their way
-    feed: bool = False  # law nearest: ask for the velocity and acceleration of the matched frames too
+    ahead: float = Field(default=0.25, ge=0, le=1)  # law nearest: lookahead of the hands towards their goals [m]
+    feed: bool = False  # law nearest: also use the velocity and acceleration of the matched frames
     goal: GoalSpec | None = None
     priority: int = Field(default=0, ge=0, le=99)
     weight: float = Field(default=1.0, ge=0.001, le=1000)  # against others of its priority: only ratios count
@@ -181,7 +181,7 @@ class TaskSpec(Table):
         if self.offset is not None and (self.measure != "point" or (isinstance(self.of, tuple) and len(self.of) != 1)):
             raise ValueError("offset is for measure 'point' of one site or body")
         if self.clip is not None and self.law != "nearest":
-            raise ValueError("clip is for law 'nearest'; a pose to go to is goal = { clip = ... }")
+            raise ValueError("clip is for law 'nearest'; for a pose as the goal, goal = { clip = ... }")
         if self.goal is not None and self.law == "hold":
             raise ValueError("law 'hold' stays where it is switched on and takes no goal")
         for key, names in (("of", self.of), ("axes", self.axes)):
@@ -192,9 +192,9 @@ class TaskSpec(Table):
 
 
 class PlaceSpec(Table):
-    """A site or body that is beyond a plane: its world coordinate along `axis` above or below a number [m].
+    """A site or body beyond a plane: its world coordinate along `axis` is above or below a number [m].
 
-    off: another site or body in place of an axis: how far from it along the ground.
+    off: instead of an axis, another site or body: the distance from it along the ground.
     """
 
     of: str
@@ -213,7 +213,7 @@ class PlaceSpec(Table):
 
 
 class TiltSpec(Table):
-    """How a body is tilted: the angle between one of its axes and the vertical above or below a number [deg]."""
+    """The tilt of a body: the angle between one of its axes and the vertical is above or below a number [deg]."""
 
     of: str
     axis: Vector = (0.0, 0.0, 1.0)
@@ -230,15 +230,14 @@ class TiltSpec(Table):
 
 
 class WhenSpec(Table):
-    """All that is given must hold.
+    """The condition of a step: all that is given must hold.
 
     after: seconds since the last step began. task, within: a task within a distance of its goal. touch: {hand = prop}: the
-    palm touches the prop. arriving: {prop, plane}, seconds: a flying prop is that near to a plane. thrown: a task whose goal
-    is a throw has come to the release. landed: a prop touches the ground; further than within [m] from where the throw should
-    have sent it, the job has failed. event: what the character does (the first one, where
-    there are several): lift_off: it touches nothing and rises; falling: and sinks; touch_down: it touches something.
-    place, tilt: where something is, and how it is tilted; several are given as a list. still: the character's centre of mass is
-    slower than this [m/s].
+    palm touches the prop. arriving: {prop, plane}, seconds: a flying prop reaches a plane within that time. thrown: a task
+    whose goal is a throw has come to the release. landed: a prop touches the ground; further than within [m] from where the
+    throw aimed, the job has failed. event: of the first character: lift_off: it touches nothing and rises; falling: it touches
+    nothing and sinks; touch_down: it touches something. place, tilt: the place or the tilt of something, or a list of them.
+    still: the character's centre of mass is slower than this [m/s].
     """
 
     after: float = Field(default=0.0, ge=0)
@@ -262,7 +261,7 @@ class WhenSpec(Table):
     @model_validator(mode="after")
     def _pair(self) -> "WhenSpec":
         if self.within is not None and self.task is not None and self.landed is not None:
-            raise ValueError("within is for task or for landed: give the two in steps of their own")
+            raise ValueError("within is for task or for landed: use two steps")
         if (self.task is None) != (self.within is None) and (self.within is None or self.landed is None):
             raise ValueError("task and within go together (within is also for landed)")
         if (self.arriving is None) != (self.seconds is None):
@@ -285,10 +284,10 @@ class TuneSpec(Table):
 class StepSpec(Table):
     """One step of the script: when it begins, and what it changes.
 
-    goals: new goals of tasks (which switches them on). tune: new settings of their laws. grasp: {hand = prop}.
+    goals: new goals of tasks (which are switched on by it). tune: new settings of their laws. grasp: {hand = prop}.
     formulation, contact_joints, compliant: settings of the direct controller from now on.
-    timeout: if the NEXT step has not begun after so many seconds, the job has failed and the script jumps to `otherwise`;
-    so it does when a grip breaks and there is one. Back to an earlier step of the plan it is another try, and has not failed.
+    timeout: if the NEXT step has not begun after so many seconds, the job has failed and the script jumps to `otherwise`, as it
+    does when a grip breaks. A jump back to an earlier step of the plan is another attempt, not a failure.
     """
 
     name: str = Field(min_length=1)

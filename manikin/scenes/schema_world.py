@@ -1,4 +1,4 @@
-"""Tables of a scene file for what there is: characters, props, forces from outside, the camera."""
+"""Tables of a scene file for characters, props, external forces and the camera."""
 
 import itertools
 from typing import Annotated, Any, Literal
@@ -13,7 +13,7 @@ from manikin.scenes.schema_table import FacesSpec, Finite, Positive, Share, Spee
 
 
 class CharacterSpec(Table):
-    """Who acts."""
+    """A character."""
 
     model: Literal["human", "lamp", "worm", "fish", "starfish", "donut"] = "human"
     height: float = Field(default=1.75, ge=HEIGHT_RANGE[0], le=HEIGHT_RANGE[1])
@@ -23,8 +23,10 @@ class CharacterSpec(Table):
     at: tuple[Finite, Finite] = (0.0, 0.0)
     facing: Finite = 0.0
     clip: str = "stand"
-    clip_fps: Annotated[float, Field(gt=0, le=10_000)] | None = None  # rate of a motion file [Hz], where it is wrong or silent
-    skeleton: str | None = None  # the .asf of an .amc clip; default the one beside it
+    clip_fps: Annotated[float, Field(gt=0, le=10_000)] | None = (
+        None  # rate of a motion file [Hz], where the file's is wrong or missing
+    )
+    skeleton: str | None = None  # the .asf of an .amc clip; default: the one in its folder
     locked: tuple[str, ...] = ()
     strength: float = Field(default=1.0, gt=0, le=10)
     above: Annotated[float, Field(ge=0, le=10)] = 0.0  # [m] over the ground at the start; not for the human
@@ -32,7 +34,7 @@ class CharacterSpec(Table):
     @model_validator(mode="before")
     @classmethod
     def _own_keys(cls, value: Any) -> Any:
-        # before the ranges are checked: what a key may be makes no difference where there is no such key
+        # before the ranges are checked: a range says nothing about a key that the model does not have
         model = value.get("model", "human") if isinstance(value, dict) else None
         if not isinstance(model, str):
             return value
@@ -54,20 +56,20 @@ class CharacterSpec(Table):
 
 class GripSpec(Table):
     """How a hand holds a prop. force [N]: more than that pulls it out of the palm or along it (what presses it into the
-    palm does not count). softness [s]: how fast a difference of speed is taken up."""
+    palm does not count). softness [s]: the time in which a difference in speed is absorbed."""
 
     force: Positive | None = None
     softness: float = Field(default=0.0, ge=0, le=0.5)
 
 
 class PropSpec(Table):
-    """A thing. size: box [x, y, z]; sphere [radius]; capsule and cylinder [radius, length]; chain [thickness / 2, length];
+    """A prop. size: box [x, y, z]; sphere [radius]; capsule and cylinder [radius, length]; chain [thickness / 2, length];
     pendulum [radius of its bob, length from the joint to the bob's middle]; case [x, y, z] outside; seesaw [length, width,
     thickness].
 
     at: its middle, the upper end of a chain or pendulum, or the pivot of a seesaw; or a table of its faces, such as
-    { back = 0.31, bottom = 0 }, which holds for any size. What is joined to a hand at the start needs none.
-    unknown: the controller does not know that it hangs on a hand.
+    { back = 0.31, bottom = 0 }, which holds for any size. A prop joined to a hand at the start needs none.
+    unknown: the controller does not know that a hand carries it.
     """
 
     shape: Literal["box", "sphere", "capsule", "cylinder", "chain", "pendulum", "case", "seesaw"]
@@ -84,7 +86,7 @@ class PropSpec(Table):
     damping: float | None = Field(default=None, ge=0, le=100)  # [N m s] of a chain's, pendulum's or seesaw's joints
     unknown: bool = False
     colour: tuple[Share, Share, Share] | None = None
-    opacity: Share | None = None  # a case is of glass, all others are opaque
+    opacity: Share | None = None  # default: a case is see-through, other props are opaque
 
     @model_validator(mode="after")
     def _size_fits(self) -> "PropSpec":
@@ -98,7 +100,7 @@ class PropSpec(Table):
         if self.shape == "pendulum" and self.size[1] <= self.size[0]:
             raise ValueError("size: a pendulum must be longer than its bob's radius")
         if self.shape == "case" and min(self.size) < 4 * PANE:
-            raise ValueError(f"size: a case must measure {4 * PANE:g} m or more, or there is no room in it")
+            raise ValueError(f"size: a case must measure {4 * PANE:g} m or more, or there is no space inside")
         if isinstance(self.at, FacesSpec) and self.shape not in SHAPES:
             raise ValueError(f"at: a {self.shape} has no faces: give [x, y, z] (faces are for {', '.join(SHAPES)})")
         if self.shape == "seesaw":
@@ -141,9 +143,9 @@ class TugSpec(Table):
 
 
 class CameraSpec(Table):
-    """Where renders look from: azimuth from the front towards the character's left, elevation [deg], distance and point [m].
+    """The camera of renders: azimuth from the front towards the character's left, elevation [deg], distance and point [m].
 
-    Without distance or point they are chosen to suit the size and motion of the characters.
+    Without distance or point they are chosen by the size and motion of the characters.
     """
 
     azimuth: Finite = 38.0

@@ -1,4 +1,4 @@
-"""Scripts: who changes the tasks when. Steps begin one after the other when their condition holds."""
+"""Scripts: when the tasks change, and how. Steps begin one after the other, each when its condition holds."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,31 +23,31 @@ GoalMaker = Callable[[World, Measure], Goal]
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the scene file with its goals ready to be made when it begins."""
+    """A step of the scene file, with functions that create its goals when it begins."""
 
     spec: StepSpec
     goals: dict[str, GoalMaker]
     tune: dict[str, dict[str, float]]
-    arrives: Callable[[World], float] | None = None  # seconds until a flying prop is where it is waited for
-    happens: tuple[Callable[[World], bool], ...] = ()  # whether the world is as it is waited for
+    arrives: Callable[[World], float] | None = None  # seconds until the awaited prop arrives
+    conditions: tuple[Callable[[World], bool], ...] = ()  # on the state of the world
 
 
 @dataclass
 class Steps:
-    """The script of a manipulation, step by step. Mutable, small, copyable."""
+    """The script of a scene, step by step. Mutable and cheap to copy."""
 
     steps: tuple[Step, ...]
-    watches: tuple[Plausible, ...] = ()  # whether the humans move as people can
+    watches: tuple[Plausible, ...] = ()  # whether the humans move within human limits
     position: int = -1
     since: float = 0.0
     done: bool = False
     failed: str | None = None
     began: list[str] = field(default_factory=list)
-    # for the report, of catches and throws
+    # facts for the report about catches and throws
     facts: dict[str, bool | float | None] = field(default_factory=dict)
     flight: Throw | None = None
     slipped: bool = False  # a grip broke since the last update
-    next_of: int = -2  # the step whose follower `next_step` is
+    next_of: int = -2  # the step that `next_step` follows
     next_step: int | None = None
     adjust: dict[str, str | bool] = field(default_factory=dict)  # new settings for the controller, until it has taken them
 
@@ -59,14 +59,14 @@ class Steps:
             self.facts |= {"release_speed_error": None, "landing_error": None}
 
     def lost(self, hand: str, world: World) -> None:
-        """A grip broke: what was caught is not any more, and there may be a step for that."""
+        """A grip broke: a catch no longer counts, and the step may have an `otherwise` for it."""
         self.slipped = True
         self.failed = self.failed or f"{hand} lost its grip at {world.time:.2f} s"
         if "caught" in self.facts:
             self.facts["caught"] = False
 
     def update(self, world: World, tasks: Sequence[Task]) -> list[str]:
-        """Begin every step that is due; the names of those that began."""
+        """Begin every step that is due; returns the names of those that began."""
         out: list[str] = []
         if self.failed is None:
             self.failed = next((trouble for watch in self.watches if (trouble := watch.check(world))), None)
@@ -75,7 +75,7 @@ class Steps:
             if following is not None and self._due(world, tasks, self.steps[following]):
                 self._note(self.steps[following].spec, tasks, world)
                 self._begin(following, world, tasks)
-            elif self._late(world) or self._empty_handed():
+            elif self._late(world) or self._lost_a_grip():
                 self._give_up(world, tasks)
             else:
                 break
@@ -88,7 +88,7 @@ class Steps:
         return self._following() is None and self.failed is None
 
     def _following(self) -> int | None:
-        """The next step in order; fallbacks are only jumped to, and after one its followers count."""
+        """The next step in order. Fallbacks are skipped unless the script is in one."""
         if self.next_of != self.position:
             self.next_of, self.next_step = self.position, self._find_following()
         return self.next_step
@@ -106,7 +106,7 @@ class Steps:
             return self.position < 0
         if world.time - self.since < when.after:
             return False
-        if not all(happens(world) for happens in step.happens):
+        if not all(holds(world) for holds in step.conditions):
             return False
         if when.touch and any(not touches(world, hand, prop) for hand, prop in when.touch.items()):
             return False
@@ -129,15 +129,15 @@ class Steps:
         timeout = self.steps[self.position].spec.timeout
         return timeout is not None and world.time - self.since > timeout
 
-    def _empty_handed(self) -> bool:
-        """Whether a grip broke in a step that says what to do then."""
+    def _lost_a_grip(self) -> bool:
+        """Whether a grip broke in a step that has an `otherwise`."""
         slipped, self.slipped = self.slipped, False
         return slipped and self.position >= 0 and self.steps[self.position].spec.otherwise is not None
 
     def _give_up(self, world: World, tasks: Sequence[Task]) -> None:
         spec = self.steps[self.position].spec
         there = next((i for i, s in enumerate(self.steps) if s.spec.name == spec.otherwise), None)
-        # back to an earlier step of the plan: another try, and nothing has failed yet
+        # a jump back to an earlier step of the plan is another attempt, not a failure
         if there is None or there > self.position or self.steps[there].spec.fallback:
             self.failed = "; ".join([self.failed, *blocked(world)]) if self.failed else why_stuck(world, tasks, self)
         if there is None:
@@ -172,7 +172,7 @@ class Steps:
                 setattr(by_name[name] if key in ("max_force", "priority") else by_name[name].law, key, value)
         for name, make in step.goals.items():
             by_name[name].aim_at(make(world, by_name[name].measure))
-            # unknown until the controller has looked: no step may pass on the old goal's error
+            # unknown until the next control update: no step may begin because of the old goal's error
             by_name[name].error = float("inf")
         for key in ("formulation", "contact_joints", "compliant"):
             if (setting := getattr(step.spec, key)) is not None:
@@ -180,7 +180,7 @@ class Steps:
         self.done = step.spec.end
 
     def _palm_on(self, world: World, hand: str, prop: str) -> None:
-        """What is held from a distance, or with the hand inside it, is not held as people do."""
+        """A grasp from a distance, or with the hand inside the prop, fails the job."""
         gap, _ = palm_gap(world, hand, prop)
         if abs(gap) > ON_IT:
             where = "off the surface of" if gap > 0 else "deep in"
@@ -212,7 +212,7 @@ class Steps:
 
 
 def why_stuck(world: World, tasks: Sequence[Task], script: Steps) -> str:
-    """What the script is waiting for, and which limit stands in the way."""
+    """What the script waits for, and which limit prevents it."""
     spec = script.steps[script.position].spec if script.position >= 0 else None
     following = script._following()
     if following is None:

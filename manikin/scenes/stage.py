@@ -31,7 +31,7 @@ class PropShape:
     friction: float = 0.8
     fixed: bool = False
     catchable: bool = False  # palms touch it
-    softness: float = 0.0  # time [s] in which a grip takes up a difference of speed; 0 for a stiff one
+    softness: float = 0.0  # time [s] in which a grip absorbs a difference in speed; 0: stiff
     colour: tuple[float, float, float] = palette.MATERIALS["prop"]
     links: int = 12  # chain
     damping: float = 0.01  # [N m s], chain, pendulum and seesaw
@@ -63,13 +63,13 @@ def stage(
         option.attrib |= {"cone": "elliptic", "impratio": "10"}
     for character in characters:
         option.attrib |= character.options
-    # divergence is told, never silently reset
+    # divergence is reported, never silently reset
     child(option, "flag", autoreset="disable")
-    # inlined meshes and constraint rows of a crowd fit easily
+    # enough for inlined meshes and the constraints of several characters
     child(root, "size", memory="64M")
     _look(root)
     if all(c.model != "human" for c in characters):
-        # shadows are drawn over the extent of the model, and a small one would leave stripes on the ground
+        # shadow maps cover the extent of the model; for a small one the ground would show stripes
         child(root, "statistic", extent=3.2, center=[0, 0, 0.4])
     assets = child(root, "asset")
     _materials(assets)

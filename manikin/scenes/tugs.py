@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tug:
-    """force: a path of newtons, world axes; it acts at `offset` (3,) [m] in the frame of a body, and not beyond its ends."""
+    """force: a path of newtons, world axes, acting at `offset` (3,) [m] of a body from its first to its last time."""
 
     body: str
     number: int
@@ -21,7 +21,7 @@ class Tug:
     force: Path
 
     def push(self, world: World) -> Push | None:
-        """The force of this moment as MuJoCo takes it: at the body's centre of mass, with the torque of its lever."""
+        """The present force as MuJoCo expects it: at the body's centre of mass, with the torque of its lever arm."""
         t = world.time - self.force.start
         if t < self.force.times[0] or t > self.force.times[-1]:
             return None

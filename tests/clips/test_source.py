@@ -11,7 +11,7 @@ from manikin.characters.human import human
 from manikin.clips.clip import load_clip
 from manikin.clips.rate import flight_pull
 from manikin.clips.roles import find_roles, require_roles, split_side
-from manikin.clips.skeleton import SkeletonMotion, global_poses, turn_frames
+from manikin.clips.skeleton import SkeletonMotion, change_axes, global_poses
 from manikin.clips.source import prepare, read_motion, stature, suspicions
 from manikin.errors import ClipError
 from manikin.motion.chain import clip_motion
@@ -103,13 +103,13 @@ def test_our_own_names_are_known(motion: SkeletonMotion) -> None:
 @pytest.mark.parametrize("height", [1.5, 1.95])
 def test_units_are_guessed_from_the_legs(unit: float, said: str, height: float) -> None:
     body = clip_motion(load_clip("stand"), human(height, 60, skin=False))
-    found = prepare(turn_frames(body, np.eye(3), 1 / unit))
+    found = prepare(change_axes(body, np.eye(3), 1 / unit))
     assert stature(found) == pytest.approx(height, rel=0.01)
     assert said in found.notes[0]
 
 
 def test_units_that_fit_nothing_are_said(motion: SkeletonMotion) -> None:
-    odd = prepare(turn_frames(motion, np.eye(3), 1.75))
+    odd = prepare(change_axes(motion, np.eye(3), 1.75))
     assert "no usual unit" in odd.notes[0]
     assert stature(odd) == pytest.approx(1.7, rel=0.01)
 
@@ -123,7 +123,7 @@ def test_the_upright_axis_is_found(motion: SkeletonMotion, axis: int, sign: int)
         flip = -np.eye(3)
         flip[(axis + 1) % 3, (axis + 1) % 3] = 1
         turn = flip @ turn
-    found = prepare(turn_frames(motion, turn, 1.0))
+    found = prepare(change_axes(motion, turn, 1.0))
     assert found.notes[1].startswith(f"up: {'-' if sign < 0 else ''}{'XYZ'[axis]}")
     places, ours = global_poses(found)[0], global_poses(motion)[0]
     assert np.allclose(places[..., 2], ours[..., 2])

@@ -42,7 +42,7 @@ def test_the_index_finds_the_nearest_frame_exactly(searched: tuple[World, Neares
         pose_at_random(world, rng, spread)
         distance = source.distances(world)
         assert source.nearest(world) == (int(distance.argmin()), pytest.approx(float(distance.min()), abs=1e-12))
-        assert source.index.look_at_all(source.markers_of(world))[0] == distance.argmin()
+        assert source.index.exhaustive(source.markers_of(world))[0] == distance.argmin()
 
 
 def test_the_index_blends_the_same_frames(searched: tuple[World, NearestPose]) -> None:

@@ -11,12 +11,12 @@ import pytest
 from manikin.characters.human import human
 from manikin.clips.bvh import write_bvh
 from manikin.clips.clip import load_clip, save_clip
-from manikin.clips.skeleton import SkeletonMotion, global_poses, turn_frames
+from manikin.clips.skeleton import SkeletonMotion, change_axes, global_poses
 from manikin.clips.source import prepare, read_motion
 from manikin.errors import ClipError
 from manikin.motion.chain import chain_of, clip_motion, poses_of
 from manikin.motion.contacts import find_contacts
-from manikin.motion.retarget import Retargeted, centre_error, read_clip, retarget, shortest_turn, slips
+from manikin.motion.retarget import Retargeted, centre_error, read_clip, retarget, shortest_rotation, slips
 from manikin.motion.spacetime import Goal, Habit, _cost, _normal, solve_motion
 from manikin.physics.world import World
 from manikin.scenes.stage import stage
@@ -39,7 +39,7 @@ def held(result: Retargeted) -> bool:
 
 def still(result: Retargeted) -> tuple[float, float]:
     stances = slips(result.clip, BODY)
-    return max((s.way for s in stances), default=0.0), max((s.speed for s in stances), default=0.0)
+    return max((s.distance for s in stances), default=0.0), max((s.speed for s in stances), default=0.0)
 
 
 # --- kinematics and the solver
@@ -60,10 +60,10 @@ def test_places_and_turns_are_mujocos() -> None:
         world.data.qpos[:7], world.data.qpos[address] = root[t], angles[t]
         mujoco.mj_kinematics(world.model, world.data)
         assert np.abs(world.data.xpos[bodies] - poses.place[t]).max() < 1e-12
-        assert np.abs(np.abs((world.data.xquat[bodies] * poses.turn[t]).sum(axis=1)) - 1).max() < 1e-12
+        assert np.abs(np.abs((world.data.xquat[bodies] * poses.rotation[t]).sum(axis=1)) - 1).max() < 1e-12
 
 
-def test_gradient_is_that_of_the_price() -> None:
+def test_gradient_is_that_of_the_cost() -> None:
     """J^T e against finite differences, points and turns alike."""
     rng = np.random.default_rng(2)
     frames, count = 2, len(CHAIN.joints)
@@ -74,14 +74,14 @@ def test_gradient_is_that_of_the_price() -> None:
     for name, point in (("hand_l", np.array([0.1, 0.0, -0.1])), ("foot_r", np.zeros(3)), ("head", None), ("pelvis", None)):
         body, weight = CHAIN.body(name), rng.uniform(0.5, 2, frames)
         if point is None:
-            target = quat_multiply(np.tile(quat_from_rotvec(rng.normal(size=3) * 0.2), (frames, 1)), poses.turn[:, body])
+            target = quat_multiply(np.tile(quat_from_rotvec(rng.normal(size=3) * 0.2), (frames, 1)), poses.rotation[:, body])
         else:
             target = poses.point(body, point) + 0.2 * rng.normal(size=(frames, 3))
         goals.append(Goal(body, point, target, weight))
     nothing = Habit(np.zeros(6 + count), np.zeros(count), np.zeros(count))
     _, g = _normal(CHAIN, goals, root, angles)
     for column in range(6 + count):
-        prices = []
+        costs = []
         for sign in (1, -1):
             r, a = root.copy(), angles.copy()
             step = np.zeros(3)
@@ -92,9 +92,9 @@ def test_gradient_is_that_of_the_price() -> None:
                 r[0, 3:] = quat_multiply(r[0, 3:], quat_from_rotvec(step))
             else:
                 a[0, column - 6] += sign * 1e-6
-            prices.append(_cost(CHAIN, goals, nothing, r, a, 60.0))
+            costs.append(_cost(CHAIN, goals, nothing, r, a, 60.0))
         # the log of a turn is not quite its error's derivative: exact to second order in the error
-        assert g[0, column] == pytest.approx((prices[1] - prices[0]) / 2e-6, abs=0.05), column
+        assert g[0, column] == pytest.approx((costs[1] - costs[0]) / 2e-6, abs=0.05), column
 
 
 def test_windows_join_smoothly() -> None:
@@ -106,7 +106,7 @@ def test_windows_join_smoothly() -> None:
     angles[:, knee] = wave
     root = np.tile([0, 0, 1.0, 1, 0, 0, 0], (frames, 1))
     foot = CHAIN.body("shank_l")
-    turn = poses_of(CHAIN, root, angles).turn[:, foot]
+    turn = poses_of(CHAIN, root, angles).rotation[:, foot]
     goals = [Goal(0, np.zeros(3), root[:, :3], np.ones(frames)), Goal(0, None, root[:, 3:], np.full(frames, 100.0))]
     goals.append(Goal(foot, None, turn, np.ones(frames)))
     stiff = np.ones(len(CHAIN.joints))
@@ -123,10 +123,10 @@ def test_windows_join_smoothly() -> None:
     )
 
 
-def test_shortest_turns() -> None:
+def test_shortest_rotations() -> None:
     rng = np.random.default_rng(4)
     for a, b in [*rng.normal(size=(20, 2, 3)), (np.array([1.0, 0, 0]), np.array([-2.0, 0, 0])), (np.ones(3), np.ones(3))]:
-        assert np.allclose(rotate(shortest_turn(a, b), a) / np.linalg.norm(a), b / np.linalg.norm(b), atol=1e-9)
+        assert np.allclose(rotate(shortest_rotation(a, b), a) / np.linalg.norm(a), b / np.linalg.norm(b), atol=1e-9)
 
 
 # --- contacts
@@ -227,7 +227,7 @@ def _rest_nonsense(motion: SkeletonMotion) -> SkeletonMotion:
     for j in range(1, len(motion.joints)):
         inside = motion.children(j)
         if len(inside) == 1:
-            turns[j] = shortest_turn(motion.offsets[inside[0]], np.array([1.0, 0.0, 0.0]))
+            turns[j] = shortest_rotation(motion.offsets[inside[0]], np.array([1.0, 0.0, 0.0]))
     for j, parent in enumerate(motion.parents):
         above = turns[parent] if parent >= 0 else np.array([1.0, 0, 0, 0])
         offsets[j] = rotate(above, motion.offsets[j])
@@ -260,7 +260,7 @@ def test_other_names_and_other_resting_poses(
 def test_units_and_axes_do_not_matter() -> None:
     motion = clip_motion(load_clip("lift_knees"), BODY)
     one = retarget(prepare(motion), BODY).clip
-    other = retarget(prepare(turn_frames(motion, np.roll(np.eye(3), 1, axis=0), 39.37)), BODY).clip
+    other = retarget(prepare(change_axes(motion, np.roll(np.eye(3), 1, axis=0), 39.37)), BODY).clip
     assert np.abs(one.qpos[:, 7:] - other.qpos[:, 7:]).max() < 1e-2
 
 
@@ -273,7 +273,7 @@ def test_bodies_of_other_sizes(as_bvh: Callable[..., Path], height: float, mass:
     assert centre_error(result, body).mean() < 0.02
     stances = slips(result.clip, body)
     assert stances
-    assert max(s.way for s in stances) < 0.01
+    assert max(s.distance for s in stances) < 0.01
     feet = poses_of(chain_of(body), result.clip.qpos[:, :7], result.clip.qpos[:, 7:]).place[:, chain_of(body).body("foot_l"), 2]
     assert np.abs(feet - 0.043 * height).max() < 0.01, "soles on the ground"
 

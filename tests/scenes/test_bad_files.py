@@ -188,7 +188,7 @@ BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"joined": {"hand_r": "chain_10"}},
          "joined.hand_r: no movable prop, or link of one, is called 'chain_10'; did you mean 'chain_1'?"),
         ({"joined": {"hand_q": "chain"}}, "joined.hand_q: no hand is called 'hand_q'; did you mean 'hand_r'?"),
-        ({"joined": {}}, "props.chain.at: is missing (only what is joined to a hand needs none)"),
+        ({"joined": {}}, "props.chain.at: is missing (only props joined to a hand need none)"),
         ({"props.chain_3": BALL}, "props.chain_3: that name is taken by the prop 'chain'"),
         ({"props.chain_end": BALL}, "props.chain_end: that name is taken by the prop 'chain'"),
         ({"props.hand_l_palm": BALL}, "props.hand_l_palm: that name is taken by a part of the character"),

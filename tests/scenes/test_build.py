@@ -204,7 +204,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"steps": [START | {"tune": {"posture": {"reach": 3.0}}}]}, "tune.posture.reach: law 'nearest' has no such setting"),
     ({"facts.a": {"since": "a", "until": "b"}}, "facts.a: no step is called 'a'"),
     ({"facts.a": {"task": "postur"}}, "facts.a.task: given 'postur'; did you mean 'posture'?"),
-    (two(x={"measure": "com"}), "tasks.x.character: say whose task it is"),
+    (two(x={"measure": "com"}), "tasks.x.character: is missing: which character's task is it?"),
     (two(x={"measure": "com", "character": "c"}), "tasks.x.character: given 'c'"),
 ]  # fmt: skip
 

@@ -18,7 +18,8 @@ REFUSED = [
     ("lamp", "character.height=99", "lamp.toml: character: height is not for a lamp (allowed: model, at,"),
     ("lamp", "character.clip=stand2", "lamp.toml: character: clip is not for a lamp (allowed: model, at,"),
     ("lift", "character.above=1.0", "lift.toml: character: above is not for a human (allowed: height, mass, clip, ...)"),
-    ("lift", "props.bxo.mass=9", "lift.toml: props.bxo: no prop is called 'bxo', and a new one needs shape; did you mean 'box'?"),
+    ("lift", "props.bxo.mass=9",
+     "lift.toml: props.bxo: no prop is called 'bxo', and a new one needs shape; did you mean 'box'?"),
     ("lift", "tasks.hand.frequency=2.0",
      "lift.toml: tasks.hand: no task is called 'hand', and a new one needs measure; did you mean 'hands'?"),
     ("lift", "knobs.props.box.mass.unit=g",
@@ -46,7 +47,8 @@ def test_a_change_that_cannot_be_is_refused_in_one_line(
 FILES = [
     (f'name = "a"\nseed = {DIGITS}\n[character]\n', "not TOML: Exceeds the limit (4300 digits) for integer string conversion"),
     (f'name = "a"\n[character]\nlocked = {BRACKETS}\n', "not TOML: brackets are nested too deep"),
-    (f'name = "a"\nseed = {"9" * 4000}\n[character]\n[props.a]\nshape = "box"\nsize = [{"9" * 4000}, 1, 1]\n', "given a whole number"),
+    (f'name = "a"\nseed = {"9" * 4000}\n[character]\n[props.a]\nshape = "box"\nsize = [{"9" * 4000}, 1, 1]\n',
+     "given a whole number"),
     ('name = "a"\n[character]\n[tasks.t]\nmeasure = "point"\nof = "hand_l"\ngoal = [0, 0, -1e308]\n',
      "tasks.t.goal.at.2: given -1e+308: input should be greater than or equal to -1000000000"),
 ]  # fmt: skip

@@ -101,7 +101,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"steps": [{"name": "a", "when": {"task": "posture"}}]}, "steps.0.when: task and within go together"),
     ({"facts.a": {"since": "x"}}, "facts.a: a fact needs since and until (steps), or task"),
     ({"knobs.a": [0, 1]}, "knobs.a: needs [lowest, highest, unit], 2 were given; or { range = [...], unit, title }"),
-    ({"props.rope": {"shape": "chain", "size": [0.01, 1.0]}}, "props.rope.at: is missing (only what is joined to a hand"),
+    ({"props.rope": {"shape": "chain", "size": [0.01, 1.0]}}, "props.rope.at: is missing (only props joined to a hand"),
     ({"props.ball.at": None}, "props.ball.at: is missing"),
     ({"props.ball.links": 4}, "props.ball: links are for a chain, not for a sphere"),
     ({"props.ball.damping": 0.1}, "props.ball: damping is for a chain, a pendulum or a seesaw, not for a sphere"),
