@@ -27,6 +27,7 @@ DO_NOT_HOLD = {
     "general.sixty",
     "pendulum.balanced",
     "lift.greatest_extent",
+    "lift.mass_known",
     "catch.clip",
     "catch.matches",
     "catch.slows",
