@@ -63,7 +63,7 @@ class Journal(Recorder):
         prefix.copy_to(self._file, steps, self.offsets, self.frame_steps, self.times)
         self.ticks = [tick for tick in prefix.ticks if tick[0] < steps * world.timestep - 1e-9]
         self._end = self._file.tell()
-        self._last_frame = self.frame_steps[-1]
+        self._last_frame, self._recorded = self.frame_steps[-1], steps
         seconds = steps * world.timestep + 1e-9
         self._frames, self._keys = int(seconds * fps) + 1, int(seconds / KEY_SECONDS) + 1
         self._next_frame, self._next_key = next_frame(self._frames, fps, world.timestep), next_key(self._keys, world.timestep)
@@ -83,7 +83,7 @@ class Journal(Recorder):
     def stepped(self, control: Control) -> None:
         # the most frequent record by far
         self._inputs.append(control.ctrl.tobytes())
-        steps = self.world.steps
+        steps = self._recorded = self.world.steps
         if steps >= self._next_frame or steps >= self._next_key:
             self._due(steps, control)
         elif len(self._inputs) >= MOST_INPUTS:

@@ -45,7 +45,7 @@ def test_a_doll_is_bent_within_its_limits_and_touches_nothing() -> None:
     angles = np.deg2rad(doll.angles())
     assert (angles >= skeleton.low).all()
     assert (angles <= skeleton.high).all()
-    with pytest.raises(InputError, match="no bone"):
+    with pytest.raises(InputError, match="is not a bone"):
         doll.bend(m.Pose("world", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
     with pytest.raises(InputError, match="direct control"):
         Doll(Live(load_scene("stand")))
@@ -89,7 +89,7 @@ def test_keys_are_met_in_time_through_physics() -> None:
     live.give(m.Follow(()))
     assert not live.board.message().follows
     for keys, says in (
-        (((0.0, *crouch),), "begin after 0"),
+        (((0.0, *crouch),), "be above 0"),
         (((0.1, 1.0),), "6 angles"),
         (((0.2, *up), (0.1, *up)), "increase"),
     ):

@@ -155,7 +155,7 @@ def test_the_assist_is_orange_helps_and_is_recorded(desk, tmp_path):
     orange = desk(colour, desk("getComputedStyle(document.documentElement).getPropertyValue('--force')"))
     for part in ('[data-testid="assist-label"]', ".assist .name"):
         assert desk("s => getComputedStyle(document.querySelector(s)).color", part) == orange
-    assert "N s given so far" in desk.page.inner_text(".assist")
+    assert "N s so far" in desk.page.inner_text(".assist")
     impulse = desk.status("assist_impulse")
     desk.click("tab-takes")
     row = f'[data-take="{desk.status("take")}"]'

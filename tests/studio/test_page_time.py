@@ -12,7 +12,7 @@ pytestmark = IN_A_BROWSER
 def time_to_top(desk: Desk, mass: float) -> float:
     """Seconds from taking hold until the box is up."""
     desk.open("lift")
-    desk.page.fill('.knob input[type="number"][aria-label="Box mass"]', str(mass))
+    desk.page.fill('.knob input[type="number"][aria-label="Mass of the box"]', str(mass))
     desk.page.keyboard.press("Enter")
     desk.until("mass => studio.state.knobs.find(k => k.path === 'props.box.mass').value === mass", mass)
     desk("document.activeElement.blur()")

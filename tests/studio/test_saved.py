@@ -112,7 +112,8 @@ knobs = { "tasks.posture.frequency" = [0.5, 5.0, "Hz, or so"] }
     names = [name for _, name in past.ticks]
     assert names == ["down", "still", "quick"]
     scene = assert_same(past, scene_text_of(past))
-    assert scene.knobs == {"tasks.posture.frequency": (0.5, 5.0, "Hz, or so")}
+    (knob,) = scene.knobs.items()
+    assert (knob[0], knob[1].range, knob[1].unit) == ("tasks.posture.frequency", (0.5, 5.0), "Hz, or so")
     assert "turn_1" in scene.tasks
     assert {"down", "still", "quick"} <= {s.name for s in scene.steps}
 
