@@ -49,7 +49,7 @@ def test_every_claim_says_who_set_its_bound_and_what_was_changed() -> None:
 
 def test_the_documentation_has_a_place_for_the_table_and_names_what_does_not_hold() -> None:
     text = (Path(__file__).parents[2] / "docs" / "kim2011.md").read_text(encoding="utf-8")
-    begin, end = text.index("<!-- claims kim2011 -->"), text.index("<!-- /claims -->")
+    begin, end = text.index("<!-- claims -->"), text.index("<!-- end of claims -->")
     assert begin < end
     for name in FALSE:
         assert f"`{name}`" in text[:begin] + text[end:], name
