@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from manikin.compiled import kernel
+from manikin.compiled import kernel, routine
+from manikin.controllers.restraint import Motors, beyond, brake, fraction, limits_at
 from manikin.linear.nullspace import solve_levels
 from manikin.physics.response import Response, acceleration, give_wrench, half_solve, press, torques
 from manikin.physics.support import MET
@@ -82,14 +83,16 @@ class Prioritized:
         bounds = _merged([limit.bounds(dynamics) for limit in self.limits], n)
         problem = (rows, wanted, table, rest_rows, rest_wanted, *bounds)
         longest = self.max_acceleration * np.sqrt(world.acting_mass)
-        motors, options = (*world.torque_limits, world.step_damping), (self.soft, longest, self.compensate)
+        speed = dynamics.qvel[response.layout.actuated]
+        motors = Motors(*limits_at(*world.torque_limits, speed), world.step_damping, speed, dt)
+        options = (self.soft, longest, self.compensate)
         maps, force, z = response.maps, np.empty(len(order)), np.empty(n)
         driven = (np.empty(nu), np.empty(nu), np.empty(len(response.layout.weights)))
-        _solve(*problem, *motors, *maps, *options, force, z, *driven)  # type: ignore[call-arg]
+        _solve(*problem, motors, *maps, *options, force, z, *driven)  # type: ignore[call-arg]
         ground, short = np.empty((len(response.ground.touching), 3)), 0.0
         if response.standing:
             short = _solve_on_feet(  # type: ignore[call-arg]
-                z, *problem, *motors, *maps, *response.ground_maps, *options, *driven, ground
+                z, *problem, motors, *maps, *response.ground_maps, *options, *driven, ground
             )
         for k, task in enumerate(levels):
             if task.max_force is not None:
@@ -141,25 +144,61 @@ def _by_level(tasks: Array) -> tuple[Array, NDArray[np.int64]]:
 
 @kernel
 def _drive(
-    z: Array, ground: Array, soles: Array, weakest: Array, strongest: Array, step_damping: Array, h: Array, L: Array,
-    lever: Array, actuated: NDArray[np.int64], tied: NDArray[np.int64],
+    z: Array, ground: Array, soles: Array, motors: Motors, h: Array, L: Array, lever: Array,
+    actuated: NDArray[np.int64], tied: NDArray[np.int64],
+    units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
+    torque: Array, demand: Array, reaction: Array,
+) -> Array:  # fmt: skip
+    """Torques of a motion, the actuator inputs that produce them, and the constraint forces; its joint accelerations."""
+    torques(z, h, L, lever, actuated, tied, soles, ground, LD, root, start, count, column, torque, reaction)
+    # damping is integrated implicitly, as if the inertia were M + dt D: add dt D qacc so that qacc is realised
+    qacc = acceleration(z, units)[actuated]
+    for j in range(torque.shape[0]):
+        demand[j] = torque[j] + motors.step_damping[j] * qacc[j]
+    return qacc
+
+
+@kernel
+def _clip(ctrl: Array, motors: Motors) -> None:
+    """NaN stays NaN: the world reports it."""
+    for j in range(ctrl.shape[0]):
+        t = ctrl[j]
+        ctrl[j] = motors.weakest[j] if t < motors.weakest[j] else motors.strongest[j] if t > motors.strongest[j] else t
+
+
+@kernel
+def _mix(of: Array, rest: Array, part: float) -> None:
+    """`of` becomes rest + part (of - rest), for arrays of any shape."""
+    flat, other = of.reshape(-1), rest.reshape(-1)
+    for i in range(flat.shape[0]):
+        flat[i] = other[i] + part * (flat[i] - other[i])
+
+
+@routine
+def _restrain(
+    z: Array, qacc: Array, ground: Array, soles: Array, rest: Array, rest_ground: Array, motors: Motors,
+    h: Array, L: Array, lever: Array, actuated: NDArray[np.int64], tied: NDArray[np.int64],
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
     torque: Array, ctrl: Array, reaction: Array,
 ) -> None:  # fmt: skip
-    """Torques of a motion, the actuator inputs that produce them, and the constraint forces."""
-    torques(z, h, L, lever, actuated, tied, soles, ground, LD, root, start, count, column, torque, reaction)
-    # damping is integrated implicitly, as if the inertia were M + dt D: add dt D qacc so that qacc is realised
-    qacc = acceleration(z, units)
-    for j in range(torque.shape[0]):
-        t = torque[j] + step_damping[j] * qacc[actuated[j]]
-        # NaN stays NaN: the world reports it
-        ctrl[j] = weakest[j] if t < weakest[j] else strongest[j] if t > strongest[j] else t
+    """Shorten a motion, and everything that follows from it, towards the motion `rest` until all limits hold."""
+    other_torque, other_demand, other_reaction = np.empty_like(torque), np.empty_like(ctrl), np.empty_like(reaction)
+    rest_qacc = _drive(
+        rest, rest_ground, soles, motors, h, L, lever, actuated, tied, units, LD, root, start, count, column,
+        other_torque, other_demand, other_reaction,
+    )  # fmt: skip
+    part = fraction(other_demand, ctrl, rest_qacc, qacc, motors)
+    _mix(z, rest, part)
+    _mix(ground, rest_ground, part)
+    _mix(torque, other_torque, part)
+    _mix(ctrl, other_demand, part)
+    _mix(reaction, other_reaction, part)
 
 
 @kernel
 def _solve(
     rows: Array, wanted: Array, tasks: Array, rest_rows: Array, rest_wanted: Array,
-    bounded: Array, low: Array, high: Array, weakest: Array, strongest: Array, step_damping: Array,
+    bounded: Array, low: Array, high: Array, motors: Motors,
     basis: Array, constrained: int, decided: int, motion: Array, unforced: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
@@ -200,16 +239,23 @@ def _solve(
         z,
     )
     none = np.zeros((0, 3))
-    _drive(
-        z, none, none, weakest, strongest, step_damping, h, L, lever, actuated, tied, units, LD, root, start, count, column,
-        torque, ctrl, reaction,
+    qacc = _drive(
+        z, none, none, motors, h, L, lever, actuated, tied, units, LD, root, start, count, column, torque, ctrl, reaction
     )  # fmt: skip
+    if beyond(ctrl, qacc, motors):
+        rest = np.empty_like(z)
+        brake(units[actuated], low, high, motion, basis, decided, motors, rest)
+        _restrain(
+            z, qacc, none, none, rest, none, motors, h, L, lever, actuated, tied, units, LD, root, start, count, column,
+            torque, ctrl, reaction,
+        )  # fmt: skip
+    _clip(ctrl, motors)
 
 
 @kernel
 def _solve_on_feet(
     z: Array, rows: Array, wanted: Array, tasks: Array, rest_rows: Array, rest_wanted: Array,
-    bounded: Array, low: Array, high: Array, weakest: Array, strongest: Array, step_damping: Array,
+    bounded: Array, low: Array, high: Array, motors: Motors,
     basis: Array, constrained: int, decided: int, motion: Array, unforced: Array, h: Array, L: Array, lever: Array,
     actuated: NDArray[np.int64], tied: NDArray[np.int64],
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
@@ -229,10 +275,24 @@ def _solve_on_feet(
             soft, longest, compensate, z,
         )  # fmt: skip
         press(z, h, rigid, soles, touching, spans, ground, LD, root, start, count, column)
-    _drive(
-        z, ground, soles, weakest, strongest, step_damping, h, L, lever, actuated, tied, units, LD, root, start, count, column,
-        torque, ctrl, reaction,
+    qacc = _drive(
+        z, ground, soles, motors, h, L, lever, actuated, tied, units, LD, root, start, count, column, torque, ctrl, reaction
     )  # fmt: skip
+    if beyond(ctrl, qacc, motors):
+        rest, rest_ground = np.empty_like(z), np.zeros_like(ground)
+        joint_rows = units[actuated]
+        brake(joint_rows, low, high, motion, basis, decided, motors, rest)
+        if press(rest, h, rigid, soles, touching, spans, rest_ground, LD, root, start, count, column) > MET:
+            # the wrench comes first here as well; where it is imposed already, this changes nothing
+            basis, motion = basis.copy(), motion.copy()
+            decided = give_wrench(h, rigid, soles, spans, rest_ground, motion, basis, decided, LD, root, start, count, column)
+            brake(joint_rows, low, high, motion, basis, decided, motors, rest)
+            press(rest, h, rigid, soles, touching, spans, rest_ground, LD, root, start, count, column)
+        _restrain(
+            z, qacc, ground, soles, rest, rest_ground, motors, h, L, lever, actuated, tied, units, LD, root, start, count,
+            column, torque, ctrl, reaction,
+        )  # fmt: skip
+    _clip(ctrl, motors)
     return short
 
 
