@@ -55,12 +55,15 @@ class Prioritized:
     limits: what no task may break, such as joint limits.
     max_acceleration: no level changes the motion by more than it takes to accelerate the whole mass by this [m/s^2]; 7 is
     enough for lifting and catching, a throw takes 20.
+    restrain: shorten what joints cannot do as a whole (see restraint.py); False clips each torque, and keeps strict priority
+    also beyond the torque limits.
     """
 
     soft: float = 0.1
     compensate: bool = True
     limits: tuple[Limit, ...] = (JointLimits(),)
     max_acceleration: float = 7.0
+    restrain: bool = True
 
     def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control:
         """Torques for the present state, within the actuators' limits."""
@@ -68,7 +71,7 @@ class Prioritized:
         return Control(solution.ctrl, None, solution.report, warnings=solution.warnings)
 
     def solve(self, world: World, tasks: Sequence[Task], dt: float) -> Solution:
-        """The prioritized torques before any actuator limit."""
+        """The prioritized torques; with `restrain` False before any actuator limit."""
         dynamics = world.dynamics()
         response = dynamics.response()
         n, nu = len(response.h), len(response.layout.actuated)
@@ -84,7 +87,8 @@ class Prioritized:
         problem = (rows, wanted, table, rest_rows, rest_wanted, *bounds)
         longest = self.max_acceleration * np.sqrt(world.acting_mass)
         speed = dynamics.qvel[response.layout.actuated]
-        motors = Motors(*limits_at(*world.torque_limits, speed), world.step_damping, speed, dt)
+        limits = limits_at(*world.torque_limits, speed) if self.restrain else world.torque_limits
+        motors = Motors(*limits, world.step_damping, speed, dt, self.restrain)
         options = (self.soft, longest, self.compensate)
         maps, force, z = response.maps, np.empty(len(order)), np.empty(n)
         driven = (np.empty(nu), np.empty(nu), np.empty(len(response.layout.weights)))

@@ -23,13 +23,14 @@ BRAKING = 0.05
 
 class Motors(NamedTuple):
     """What the actuated joints can do, and how fast they move: torque limits [N m], inertia that implicit damping adds
-    [kg m^2], speeds [rad/s], and the time [s] until the next decision."""
+    [kg m^2], speeds [rad/s], the time [s] until the next decision, and whether motions are shortened to what they can do."""
 
     weakest: Array
     strongest: Array
     step_damping: Array
     speed: Array
     period: float
+    restrained: bool
 
 
 def limits_at(weakest: Array, strongest: Array, speed: Array) -> tuple[Array, Array]:
@@ -51,6 +52,8 @@ def _at_speed(weakest: Array, strongest: Array, speed: Array, down: Array, up: A
 @kernel
 def beyond(demand: Array, qacc: Array, motors: Motors) -> bool:
     """Whether actuator inputs exceed the torque limits, or the accelerations drive a joint faster than FASTEST."""
+    if not motors.restrained:
+        return False
     for j in range(demand.shape[0]):
         v = motors.speed[j]
         after = abs(v + motors.period * qacc[j])
