@@ -1,15 +1,11 @@
 """Benchmarks of direct control (Kim & Pollard 2011): every character dragged about, timed on one core."""
 
-import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import islice
-from multiprocessing import get_context, parent_process
 
 import numpy as np
 
@@ -20,7 +16,7 @@ from manikin.characters.worm import worm_plan, worm_tube
 from manikin.controllers.direct import Direct
 from manikin.drags import CHARACTERS, Outcome, at_rest, perform, random_drags, summary
 from manikin.loop import Run
-from manikin.machine import cores
+from manikin.machine import on_all_cores
 from manikin.physics.world import Control, World
 from manikin.scenes.stage import stage
 from manikin.tasks.goals import Path
@@ -117,16 +113,10 @@ def drag_campaign(count: int = 2_000, seed: int = 20110806, progress: Progress =
     outcomes: dict[str, dict[int, Outcome]] = {model: {} for model in CHARACTERS}
     # every character from the start: what was finished covers all of them
     parts = [(model, seed, first, min(first + PART, count)) for first in range(0, count, PART) for model in CHARACTERS]
-    # fresh processes: a fork of one that has threads may hang
-    with ProcessPoolExecutor(cores(), get_context("spawn"), initializer=_undisturbed) as pool:
-        work = [pool.submit(_perform_part, *part) for part in parts]
-        try:
-            for k, done in enumerate(as_completed(work)):
-                model, some = done.result()
-                outcomes[model] |= some
-                progress((k + 1) / len(work))
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with suppress(KeyboardInterrupt):
+        for k, (model, some) in enumerate(on_all_cores(_perform_part, parts)):
+            outcomes[model] |= some
+            progress((k + 1) / len(parts))
     out: Figures = {}
     for model, some in outcomes.items():
         if some:
@@ -136,19 +126,6 @@ def drag_campaign(count: int = 2_000, seed: int = 20110806, progress: Progress =
             # the one to look at: drags are counted from 0, and the same for a seed
             out[f"{model}_worst_drag"] = max(some, key=lambda k: (bool(some[k].broke), some[k].smooth))
     return out
-
-
-def _undisturbed() -> None:
-    """Ctrl-C is for the collecting process; a worker whose collector is gone must not wait for ever."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
-
-
-def _leave_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _perform_part(model: str, seed: int, first: int, end: int) -> tuple[str, dict[int, Outcome]]:

@@ -35,8 +35,12 @@ class Outcome(NamedTuple):
     reason: str
 
 
-def untuned_scene(number: int) -> dict[str, Any]:
-    """The scene file of one number, as a table."""
+def untuned_scene(number: int, faces: bool = True) -> dict[str, Any]:
+    """The scene file of one number, as a table.
+
+    faces: goals on faces, and palms that point at them until the crate is held, as the scene `lift` has them; False: hands
+    go to places beside the crate's middle, as in scenes that were written before faces were part of the language.
+    """
     draw = np.random.default_rng([SEED, number])
 
     def between(low: float, high: float, digits: int = 2) -> float:
@@ -91,15 +95,31 @@ def untuned_scene(number: int) -> dict[str, Any]:
         tasks["gaze"] = {"measure": "look", "priority": 3, "reach": 35.0, "goal": {"of": "crate", "at": [0.0, 0.0, 0.0]}}
     tasks["posture"] = {"measure": "posture", "law": "nearest", "frequency": 1.2, "smoothing": 0.05, "priority": 4}
     face = size[1] / 2
-    next_to, on = [[[0.0, w, 0.0], [0.0, -w, 0.0]] for w in (round(face + 0.075, 3), round(face + PALM, 3))]
+    next_to, on = (
+        {"of": "crate", "at": [[0.0, w, 0.0], [0.0, -w, 0.0]]} for w in (round(face + 0.075, 3), round(face + PALM, 3))
+    )
+    palms, near = [], 0.015
+    if faces:
+        next_to, on = ({"of": "crate", "face": ["left", "right"], "gap": gap} for gap in (0.06, 0.004))
+        tasks["palms"] = {
+            "measure": "orientation", "of": ["hand_l", "hand_r"], "frequency": 1.0, "smoothing": 0.15, "priority": 1,
+            "active": False, "goal": [0.0, -60.0, 0.0],
+        }  # fmt: skip
+        palms, near = ["palms"], 0.006
     front = [round(0.36 * s, 3), 0.0, round(rest + between(0.03, 0.10), 3)]
     over = [*spot, front[2]]
     down = [*spot, round(rest - between(0.0, 0.01, 3), 3)]
     switch = {"on": ["level"]} if level else {}
     steps: list[dict[str, Any]] = [
-        {"name": "reach", "when": "start", "goals": {"hands": {"of": "crate", "at": next_to}}},
-        {"name": "touch", "when": {"task": "hands", "within": 0.04}, "goals": {"hands": {"of": "crate", "at": on}}},
-        {"name": "lift", "when": {"task": "hands", "within": 0.015}, "grasp": {"hand_l": "crate", "hand_r": "crate"}, **switch},
+        {"name": "reach", "when": "start", "goals": {"hands": next_to}, "on": palms},
+        {"name": "touch", "when": {"task": "hands", "within": 0.04}, "goals": {"hands": on}},
+        {
+            "name": "lift",
+            "when": {"task": "hands", "within": near},
+            "grasp": {"hand_l": "crate", "hand_r": "crate"},
+            "off": palms,
+            **switch,
+        },
     ]
     if draw.random() < 0.7:
         # most lift it in front of the body first; the others bring it straight there
@@ -112,7 +132,7 @@ def untuned_scene(number: int) -> dict[str, Any]:
     steps += [
         {"name": "down", "when": {"task": "hands", "within": 0.03}, "goals": {"hands": {"carry": "crate", "at": down}}},
         {"name": "let_go", "when": {"task": "hands", "within": 0.015, "after": 0.5}, "release": ["hand_l", "hand_r"],
-         "goals": {"hands": {"of": "crate", "at": next_to}}, **({"off": ["level"]} if level else {})},
+         "goals": {"hands": next_to}, **({"off": ["level"]} if level else {})},
         {"name": "end", "when": {"task": "hands", "within": 0.05}, "end": True},
     ]  # fmt: skip
     for step in steps[:-1]:

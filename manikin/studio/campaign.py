@@ -5,12 +5,14 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
 from manikin.errors import InputError
+from manikin.machine import on_all_cores
 from manikin.scenes.scene import shipped
 from manikin.studio import messages as m
 from manikin.studio.descriptions import model_message
@@ -81,16 +83,23 @@ class Monkey:
 def campaign(
     seconds: float, paced: float, scenes: list[str] | None = None, progress: Callable[[float], None] = lambda fraction: None
 ) -> Figures:
-    """Simulated seconds of random dragging and pushing in each scene, unpaced; then paced seconds on `lift`."""
+    """Simulated seconds of random dragging and pushing in each scene, unpaced and on all cores; then paced seconds on `lift`.
+
+    Interrupted, it reports the scenes that were finished."""
     out: Figures = {}
     names = scenes or list(shipped())
-    for k, name in enumerate(names):
-        out |= {f"campaign.{name}.{key}": value for key, value in unpaced(name, seconds).items()}
-        progress((k + 1) / (len(names) + 1))
-    if paced > 0:
-        with served() as server:
-            out |= {f"campaign.paced.{key}": value for key, value in asyncio.run(_paced(server, paced)).items()}
+    with suppress(KeyboardInterrupt):
+        for k, (name, figures) in enumerate(on_all_cores(_campaign_in, [(name, seconds) for name in names])):
+            out |= {f"campaign.{name}.{key}": value for key, value in figures.items()}
+            progress((k + 1) / (len(names) + 1))
+        if paced > 0:
+            with served() as server:
+                out |= {f"campaign.paced.{key}": value for key, value in asyncio.run(_paced(server, paced)).items()}
     return out
+
+
+def _campaign_in(scene: str, seconds: float) -> tuple[str, Figures]:
+    return scene, unpaced(scene, seconds)
 
 
 def unpaced(scene: str, seconds: float, seed: int = 0, breaks: list[str] | None = None) -> Figures:
