@@ -95,17 +95,18 @@ def untuned_scene(number: int, faces: bool = True) -> dict[str, Any]:
         tasks["gaze"] = {"measure": "look", "priority": 3, "reach": 35.0, "goal": {"of": "crate", "at": [0.0, 0.0, 0.0]}}
     tasks["posture"] = {"measure": "posture", "law": "nearest", "frequency": 1.2, "smoothing": 0.05, "priority": 4}
     face = size[1] / 2
-    next_to, on = (
+    places: list[dict[str, Any]] = [
         {"of": "crate", "at": [[0.0, w, 0.0], [0.0, -w, 0.0]]} for w in (round(face + 0.075, 3), round(face + PALM, 3))
-    )
+    ]
     palms, near = [], 0.015
     if faces:
-        next_to, on = ({"of": "crate", "face": ["left", "right"], "gap": gap} for gap in (0.06, 0.004))
+        places = [{"of": "crate", "face": ["left", "right"], "gap": gap} for gap in (0.06, 0.004)]
         tasks["palms"] = {
             "measure": "orientation", "of": ["hand_l", "hand_r"], "frequency": 1.0, "smoothing": 0.15, "priority": 1,
             "active": False, "goal": [0.0, -60.0, 0.0],
         }  # fmt: skip
         palms, near = ["palms"], 0.006
+    next_to, on = places
     front = [round(0.36 * s, 3), 0.0, round(rest + between(0.03, 0.10), 3)]
     over = [*spot, front[2]]
     down = [*spot, round(rest - between(0.0, 0.01, 3), 3)]
