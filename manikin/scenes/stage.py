@@ -57,9 +57,9 @@ def stage(
     root = element("mujoco", model=name)
     child(root, "compiler", angle="radian", autolimits=True)
     standing = any(c.contacts for c in characters)
-    # links that whip at 40 rad/s gain energy where Coriolis forces are integrated explicitly
-    chains = any(spec.shape == "chain" for spec in props.values())
-    option = child(root, "option", timestep=timestep, integrator="implicit" if chains else "implicitfast")
+    # links and bobs that whip at 40 rad/s gain energy where Coriolis forces are integrated explicitly
+    swings = any(spec.shape in ("chain", "pendulum") for spec in props.values())
+    option = child(root, "option", timestep=timestep, integrator="implicit" if swings else "implicitfast")
     if standing:
         # friction ten times as stiff as the ground
         option.attrib |= {"cone": "elliptic", "impratio": "10"}

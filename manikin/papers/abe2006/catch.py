@@ -24,7 +24,7 @@ from manikin.scenes.scene import load_scene, shipped
 Array = NDArray[np.float64]
 
 GRAVITY = 9.81
-# the window in which balls come: ahead of the ankles, to the side (right is negative), height [m]
+# the window in which balls come: ahead of the figure's origin, to the side (right is negative), height [m]
 PLANE, ACROSS, HEIGHT = 0.42, (-0.75, 0.25), (0.9, 1.7)
 ARM = ("upper_arm_r_flexion", "upper_arm_r_abduction", "forearm_r_flexion")
 HAND, BALL = "hand_r", "ball"

@@ -166,7 +166,7 @@ def robust(lab: Lab) -> Finding:
 
 
 def _weights(lab: Lab) -> tuple[tuple[float, ...], list[Landing]]:
-    masses = lab.pick((0.5, 3.0, 10.0), (0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0))
+    masses = lab.pick((0.5, 3.0, 10.0, 20.0), (0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0))
     more = {"steps.end.when.after": 1.8, "seconds": 6.0}
     return masses, lab.once("heavy tosses", lambda: [toss_one(more | {"props.ball.mass": m}) for m in masses])
 
@@ -342,7 +342,7 @@ CLAIMS = (
         SOURCE,
         "not as accurately",
         "x",
-        "`toss`, up to 15 kg: release error and distance from the curve grow with the mass (rank correlation at least 0.8 over "
+        "`toss`, up to 20 kg: release error and distance from the curve grow with the mass (rank correlation at least 0.8 over "
         "what is thrown), and at least twofold",
         heavy,
         changed=(
@@ -369,7 +369,7 @@ CLAIMS = (
         SOURCE,
         "collisions",
         "steps",
-        "`toss`, up to 15 kg: steps in which the heaviest touches more of the character than the hand; more than the lightest",
+        "`toss`, up to 20 kg: steps in which the heaviest touches more of the character than the hand; more than the lightest",
         collides,
         changed=(
             Change(
