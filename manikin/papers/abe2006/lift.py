@@ -90,14 +90,15 @@ def watch_hands(changes: Mapping[str, Any]) -> Passed:
     """Run `lift` with keys changed; the hands' error is read at every update, as the script does, not once a frame."""
     scene = load_scene("lift", dict(changes))
     run = build_run(scene, record=False)
-    hands, script, nearest = next(t for t in run.tasks if t.name == "hands"), run.script, {}
-    while not script.done and run.world.time < scene.seconds:  # type: ignore[attr-defined]
+    hands, script = next(t for t in run.tasks if t.name == "hands"), run.script
+    nearest: dict[str, float] = {}
+    while not script.done and run.world.time < scene.seconds:
         run.advance(1)
         step = script.began[-1]  # type: ignore[attr-defined]
         nearest[step] = min(nearest.get(step, np.inf), hands.error)
     began, failed = script.began, script.failed  # type: ignore[attr-defined]
     giving = [s.name for s in scene.steps if "hands" in s.goals]
-    return Passed(began, nearest, giving, failed or ("" if script.done else "out of time"))  # type: ignore[attr-defined]
+    return Passed(began, nearest, giving, failed or ("" if script.done else "out of time"))
 
 
 def judge_keyframes(passed: Passed, waits: Mapping[str, float]) -> Finding:
@@ -188,11 +189,11 @@ def too_heavy(lab: Lab) -> Finding:
     run = build_run(scene, record=False)
     world, watch, box = run.world, Watch(run.world), run.world.body("box")
     start = highest = float(world.data.xpos[box, 2])
-    while not run.script.done and world.time < scene.seconds:  # type: ignore[attr-defined]
+    while not run.script.done and world.time < scene.seconds:
         run.advance(10)
         watch.look()
         highest = max(highest, float(world.data.xpos[box, 2]))
-    stood, reason = watch.outcome(), str(run.script.failed)  # type: ignore[attr-defined]
+    stood, reason = watch.outcome(), str(run.script.failed)
     numbers = {"reason": reason, "stood": asdict(stood)}
     return Finding(100 * (highest - start), highest - start < 0.02 and "force limit" in reason and stood.stands, numbers)
 
@@ -315,8 +316,8 @@ CLAIMS = (
         "section 5, Lift",
         "keyframes that the hands should pass through",
         "cm",
-        "`lift`, every step that waits for the hands waiting for 1 cm: distance of the hands from each keyframe at the nearest, "
-        "at most 1 cm at 4 keyframes or more",
+        "`lift`, every step that waits for the hands waiting for 1 cm: distance of the hands from each keyframe at the "
+        "nearest, at most 1 cm at 4 keyframes or more",
         passes_keyframes,
         changed=(
             Change(
@@ -390,7 +391,7 @@ CLAIMS = (
             Change(
                 "at the end the pelvis is above 0.85 m",
                 "the figure stands, by the definition for pushes and catches",
-                "there were two definitions; by the second it did not stand, because it went on leaning back (mended in `lift`)",
+                "there were two definitions; by the second it did not stand: it went on leaning back (mended in `lift`)",
             ),
         ),
     ),
