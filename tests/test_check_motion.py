@@ -81,7 +81,7 @@ def test_check_says_which_joints_are_missing(command: Command, lift_file: Path) 
     assert code == 1
     assert "motion" in out
     assert err.count("lift.bvh") == 1
-    assert "no joint is known for shank_l" in err
+    assert "no joint was recognised as shank_l" in err
 
 
 def test_check_of_a_clip_finds_sliding_feet(command: Command, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_joints_of_usual_skeletons_are_known(habit: str) -> None:
 
 def test_missing_joints_are_named() -> None:
     names, parents, _ = HABITS["biovision"]
-    with pytest.raises(ClipError, match=r"walk\.bvh: no joint is known for .*shank_l.* \(the file has: Hips, .*Wobble"):
+    with pytest.raises(ClipError, match=r"walk\.bvh: no joint was recognised as .*shank_l.* \(the file has: Hips, .*Wobble"):
         require_roles(skeleton(names.replace("LeftKnee", "Wobble"), parents), "walk.bvh")
 
 

@@ -17,7 +17,7 @@ from manikin.errors import ClipError
 from manikin.motion.chain import chain_of, clip_motion, poses_of
 from manikin.motion.contacts import find_contacts
 from manikin.motion.retarget import Retargeted, centre_error, read_clip, retarget, shortest_rotation, slips
-from manikin.motion.spacetime import Goal, Habit, _cost, _normal, solve_motion
+from manikin.motion.spacetime import Goal, Prior, _cost, _normal, solve_motion
 from manikin.physics.world import World
 from manikin.scenes.stage import stage
 from manikin.spatial import quat_conjugate, quat_from_axis_angle, quat_from_rotvec, quat_multiply, rotate
@@ -78,7 +78,7 @@ def test_gradient_is_that_of_the_cost() -> None:
         else:
             target = poses.point(body, point) + 0.2 * rng.normal(size=(frames, 3))
         goals.append(Goal(body, point, target, weight))
-    nothing = Habit(np.zeros(6 + count), np.zeros(count), np.zeros(count))
+    nothing = Prior(np.zeros(6 + count), np.zeros(count), np.zeros(count))
     _, g = _normal(CHAIN, goals, root, angles)
     for column in range(6 + count):
         costs = []
@@ -111,8 +111,8 @@ def test_windows_join_smoothly() -> None:
     goals.append(Goal(foot, None, turn, np.ones(frames)))
     stiff = np.ones(len(CHAIN.joints))
     stiff[knee] = 0.0
-    habit = Habit(np.full(6 + len(stiff), 1e-5), stiff, np.zeros(len(stiff)))
-    _, found = solve_motion(CHAIN, goals, habit, root, np.zeros_like(angles) + 0.3, 60.0, 15)
+    prior = Prior(np.full(6 + len(stiff), 1e-5), stiff, np.zeros(len(stiff)))
+    _, found = solve_motion(CHAIN, goals, prior, root, np.zeros_like(angles) + 0.3, 60.0, 15)
     assert (found >= CHAIN.low).all()
     assert (found <= CHAIN.high).all()
     inside = (wave > CHAIN.low[knee] + 0.1) & (wave < CHAIN.high[knee] - 0.1)
@@ -313,7 +313,7 @@ def test_read_clip_takes_all_kinds(as_bvh: Callable[..., Path], tmp_path: Path) 
         "CHANNELS 3 Zrotation Xrotation Yrotation\nEnd Site\n{\nOFFSET 0 9 0\n}\n}\n}\n"
         "MOTION\nFrames: 1\nFrame Time: 0.01\n0 0 0 0 0 0\n"
     )
-    with pytest.raises(ClipError, match=r"arm\.bvh: no joint is known for .*thigh_l.*the file has: Arm, Hand"):
+    with pytest.raises(ClipError, match=r"arm\.bvh: no joint was recognised as .*thigh_l.*the file has: Arm, Hand"):
         read_clip(str(tmp_path / "arm.bvh"), BODY)
 
 
