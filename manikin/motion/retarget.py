@@ -1,4 +1,4 @@
-"""Retargeting: the motion of another skeleton on the human, of any size.
+"""Retargeting: puts the motion of another skeleton on a human of any size.
 
 Least squares over the whole motion (spacetime.py): joint centres of the uniformly scaled source and orientations of its
 segments, joint limits as bounds. A first pass follows the source; feet that rest are found on the result (contacts.py); the
@@ -32,7 +32,7 @@ Progress = Callable[[float], None]
 
 # bodies whose joint centres follow the source's
 CENTRES = tuple(f"{part}_{s}" for s in "lr" for part in ("thigh", "shank", "foot", "upper_arm", "forearm", "hand"))
-# weights of orientations [m per rad]: an error of one radian counts like so many metres at a joint centre
+# weights of orientations [m per rad]: an error of one radian counts as much as this many metres at a joint centre
 ORIENTATIONS = {
     "pelvis": 0.08, "thorax": 0.08, "head": 0.15, "foot": 0.08, "toes": 0.03, "hand": 0.06, "thigh": 0.04, "upper_arm": 0.04,
 }  # fmt: skip
@@ -169,7 +169,7 @@ def _scale(chain: Chain, motion: SkeletonMotion, roles: dict[str, int]) -> float
 def _alignment(
     chain: Chain, motion: SkeletonMotion, roles: dict[str, int], bodies: dict[str, int], places: Array, rotations: Array
 ) -> dict[str, Array]:
-    """Turns (4,) of our bodies in the frames of the source's joints, from a pose in which both must agree.
+    """Rotations (4,) of our bodies in the frames of the source's joints, from a pose in which both must agree.
 
     That pose is the rest pose if it is upright (a T-pose or similar), else the most upright frame of the motion.
     Trunk and head face as the hips do; each bone of a limb is rotated from our zero pose by the smallest angle.

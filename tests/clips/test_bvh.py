@@ -57,7 +57,7 @@ BROKEN = {
     "no channel count": ("3 Zrotation Xrotation Yrotation", "Zrotation Xrotation", 9, "not a whole number"),
     "no offset": ("    OFFSET 0 -40 0\n", "", 13, "joint 'Knee' (opened in line 6) has no OFFSET"),
     "no channels": ("    CHANNELS 3 Zrotation Xrotation Yrotation\n", "", 13, "has no CHANNELS"),
-    "short offset": ("OFFSET 0 -40 0", "OFFSET 0 -40", 8, "three numbers, here are 2"),
+    "short offset": ("OFFSET 0 -40 0", "OFFSET 0 -40", 8, "three numbers, found 2"),
     "bad offset": ("OFFSET 0 -40 0", "OFFSET 0 -4O 0", 8, "'-4O' in OFFSET is not a number"),
     "end without offset": ("      OFFSET 0 -42 0\n", "", 12, "End Site without OFFSET"),
     "no motion": ("MOTION\n", "", 16, "MOTION is expected"),

@@ -239,7 +239,7 @@ def test_what_the_ground_cannot_give_is_not_planned_with(world):
 
 
 def test_in_the_air_the_root_is_ballistic(world):
-    """No ground, no force: the centre of mass falls with g, and angular momentum stays."""
+    """No ground, no force: the centre of mass falls at g, and angular momentum is conserved."""
     w = world.branch()
     rng = np.random.default_rng(8)
     bodies = list(range(1, w.model.nbody))

@@ -131,7 +131,7 @@ def ballistic(lab: Lab) -> Finding:
 
 
 def judge_flights(several: list[Flight]) -> Finding:
-    """Every flight falls with g within 1 %, and its angular momentum drifts by less than 1 % of its scale."""
+    """Every flight falls at g within 1 %, and its angular momentum drifts by less than 1 % of its scale."""
     if not several:
         return Finding(None, False, {}, "it never flew")
     gaps = [abs(f.fall / 9.81 - 1) for f in several]
