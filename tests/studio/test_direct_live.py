@@ -384,5 +384,5 @@ def test_a_step_of_the_script_shows_in_the_knobs(session: Session, heard: Heard)
     (model,) = heard.texts("model")
     assert {k["path"]: k["value"] for k in model["knobs"]}["control.formulation"] == 0
     session.handle(m.Step(2))
-    session._tell(time.perf_counter())
+    session._publish(time.perf_counter())
     assert {k["path"]: k["value"] for k in heard.texts("knobs")[-1]["knobs"]}["control.formulation"] == 1

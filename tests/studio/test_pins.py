@@ -253,10 +253,10 @@ def test_a_session_tells_of_pins_keeps_them_in_a_branch_and_arms_them_anew(sessi
     told = heard.texts("pins")[-1]
     assert [(p["target"], p["holds"], p["at"]) for p in told["pins"]] == [("foot", True, None), ("upper", False, "falling")]
     assert next(t["name"] for t in told["tasks"]) == "pin"
-    session._tell(time.perf_counter())
+    session._publish(time.perf_counter())
     count = len(heard.texts("pins"))
     session._due = dict.fromkeys(session._due, 0.0)
-    session._tell(time.perf_counter())
+    session._publish(time.perf_counter())
     assert len(heard.texts("pins")) == count, "only what has changed is told"
     assert session.live is not None
     value = session.live.board.pins[1].value.copy()

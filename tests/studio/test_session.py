@@ -40,7 +40,7 @@ def test_a_scene_is_told_with_all_that_a_page_needs(session: Session, heard: Hea
     assert [k["path"] for k in model["knobs"] if not k["live"]] == ["props.box.size.1", "character.height", "character.clip"]
     assert session.glb[:4] == b"glTF"
     session.handle(m.Step(5))
-    session._tell(time.perf_counter())
+    session._publish(time.perf_counter())
     assert pose(heard.frames()[-1]).shape == (len(model["bodies"]), 7)
     status = heard.texts("status")[-1]
     assert (status["time"], status["step"], status["playing"]) == (pytest.approx(0.01), "reach", False)
@@ -271,7 +271,7 @@ def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, f
         session.handle(m.Play())
     with pytest.raises(InputError, match="looked at"):
         session.handle(m.TakeDelete(broken))
-    session._tell(time.perf_counter())
+    session._publish(time.perf_counter())
     session.handle(m.Seek(0.1))
     session._send_frames()
     assert m.unpack_frame(heard.frames()[-1]).time == pytest.approx(0.1)
@@ -400,7 +400,7 @@ def test_looking_changes_nothing(folder: TakeFolder) -> None:
             session._steps(1)
             if looking:
                 session._due = dict.fromkeys(session._due, 0.0)
-                session._tell(time.perf_counter())
+                session._publish(time.perf_counter())
         states.append(session.live.world.full_state())
         session._close_take()
     assert np.array_equal(*states)
@@ -414,7 +414,7 @@ def test_why_explains_the_present_and_nothing_else(session: Session, heard: Hear
     def told() -> int:
         session._due = dict.fromkeys(session._due, 0.0)
         before = len(heard.texts("why_report"))
-        session._tell(time.perf_counter())
+        session._publish(time.perf_counter())
         return len(heard.texts("why_report")) - before
 
     assert told() == 1

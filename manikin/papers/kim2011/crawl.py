@@ -46,7 +46,7 @@ def steps_not_slides(lab: Lab) -> Finding:
 
 
 def judge_steps(watched: Watched) -> Finding:
-    """Which part of its path the middle travels while it is lifted by at least 1 cm."""
+    """What fraction of its path the middle travels while it is lifted by at least 1 cm."""
     step = np.abs(np.diff(watched.middle[:, 0]))
     up = watched.middle[1:, 2] > watched.middle[0, 2] + 0.01
     part = float(step[up].sum() / max(step.sum(), 1e-9))
@@ -164,7 +164,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "worm.steps", "it crawls and does not slide", "section 6", "", "%",
-        "`worm`: part of the middle's path that it travels while lifted by 1 cm or more; above 60 %", steps_not_slides,
+        "`worm`: fraction of the middle's path that it travels while lifted by 1 cm or more; above 60 %", steps_not_slides,
     ),
     Claim(
         "fish.tail", "the drag leaves the fixed orientation of the tail as it is", "section 5.2; figure 2", "primary", "deg",

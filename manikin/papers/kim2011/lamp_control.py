@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from manikin.controllers.direct import Direct
 from manikin.loop import Run
 from manikin.papers.claims import Finding, Lab
-from manikin.papers.kim2011.watch import momentum_shares
+from manikin.papers.kim2011.watch import momentum_parts
 from manikin.physics.world import Push
 from manikin.playback import replay
 from manikin.recording import Recording
@@ -83,7 +83,7 @@ def unactuated(lab: Lab) -> Finding:
 
 
 class Flight(NamedTuple):
-    """One flight: its length [s], the fall [m/s^2], and how far angular momentum drifted, as a share of its scale."""
+    """One flight: its length [s], the fall [m/s^2], and how far angular momentum drifted, as a fraction of its scale."""
 
     seconds: float
     fall: float
@@ -105,7 +105,7 @@ def flights(recording: Recording) -> list[Flight]:
             mujoco.mj_subtreeVel(model, data)
             foot = model.body("foot").id
             momentum = data.subtree_angmom[foot].copy()
-            rows.append((time, data.subtree_linvel[foot].copy(), momentum, parts_turn(model, data, foot)))
+            rows.append((time, data.subtree_linvel[foot].copy(), momentum, momentum_scale(model, data, foot)))
 
     replay(recording, watch)
     out = []
@@ -119,10 +119,11 @@ def flights(recording: Recording) -> list[Flight]:
     return out
 
 
-def parts_turn(model: mujoco.MjModel, data: mujoco.MjData, root: int) -> float:
-    """The scale of angular momentum [kg m^2/s]: the sizes of what the parts have about the common centre, added up."""
-    _, shares = momentum_shares(model, data, model.body_rootid == root)
-    return float(np.linalg.norm(shares, axis=1).sum())
+def momentum_scale(model: mujoco.MjModel, data: mujoco.MjData, root: int) -> float:
+    """The scale of angular momentum [kg m^2/s]: the sum of the magnitudes of the parts' contributions about the common
+    centre."""
+    _, parts = momentum_parts(model, data, model.body_rootid == root)
+    return float(np.linalg.norm(parts, axis=1).sum())
 
 
 def ballistic(lab: Lab) -> Finding:
