@@ -137,7 +137,7 @@ def standing(
     com: Array, root: Array, last_dof: Ints, dof_parent: Array,
     cdof: Array, cvel: Array, cacc: Array,
 ) -> tuple[Array, Array, Array, Array, Array]:  # fmt: skip
-    """Rows and bias of the feet that touch, rigid motions (6 s, n), Jacobian (3 m, n) of sole points and which of them touch."""
+    """Rows and bias of the feet that touch, rigid motions (6 s, n), Jacobian (3 m, n) of sole points, which of them touch."""
     n = cdof.shape[0]
     touching = np.zeros(soles.shape[0])
     sole_rows, unused = np.zeros((3 * soles.shape[0], n)), np.zeros(3)
