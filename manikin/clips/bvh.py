@@ -187,7 +187,7 @@ def _read_frames(lines: Lines, width: int, joints: int) -> tuple[Array, float]:
         if len(table) == frames:
             lines.fail(f"Frames announces {frames} frames, found one more")
         if len(words) != width:
-            lines.fail(f"frame {len(table) + 1} has {len(words)} numbers, the channels are {width}")
+            lines.fail(f"frame {len(table) + 1} has {len(words)} numbers for {width} channels")
         table.append(np.array(lines.numbers(words, f"frame {len(table) + 1}")))
     if len(table) != frames:
         raise lines.wrong(f"Frames announces {frames} frames, the file ends after {len(table)}", max(first, len(lines.lines)))

@@ -264,13 +264,13 @@ def hold_on(run: Run, grip: Grip) -> None:
         _move_goal(run, task, grip)
         # a dragged goal does not count as reached: no step of the script, such as a grasp, may follow from it
         task.error = float("inf")
-    turning = by_name(run, TURN)
+    rotation = by_name(run, TURN)
     if grip.turn is not None and grip.body >= 0 and grip.mode == "task":
         wanted = quat_multiply(grip.turn, grip.start)
-        if not turning.active:
-            turning.measure, turning.law = Orientation(np.array([grip.body])), _rotation_law()
-            turning.aim_at(Fixed(wanted))
-        turning.goal = Fixed(wanted)
+        if not rotation.active:
+            rotation.measure, rotation.law = Orientation(np.array([grip.body])), _rotation_law()
+            rotation.aim_at(Fixed(wanted))
+        rotation.goal = Fixed(wanted)
 
 
 def _rest(run: Run, grip: Grip) -> None:

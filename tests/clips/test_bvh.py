@@ -68,7 +68,7 @@ BROKEN = {
     "too few frames announced": ("Frames: 2", "Frames: 1", 20, "one more"),
     "zero frame time": ("0.0083333", "0", 18, "Frame Time is 0"),
     "negative frame time": ("0.0083333", "-0.01", 18, "Frame Time is -0.01"),
-    "short row": ("1 91 2 0 0 90 0 0 0", "1 91 2 0 0 90 0 0", 20, "frame 2 has 8 numbers, the channels are 9"),
+    "short row": ("1 91 2 0 0 90 0 0 0", "1 91 2 0 0 90 0 0", 20, "frame 2 has 8 numbers for 9 channels"),
     "word in a row": ("1 91 2 0", "1 91 x 0", 20, "'x' in frame 2 is not a number"),
     "nan": ("1 91 2 0", "1 91 nan 0", 20, "'nan' in frame 2 is not a finite number"),
     "infinite": ("OFFSET 0 -40 0", "OFFSET 0 -inf 0", 8, "not a finite number"),

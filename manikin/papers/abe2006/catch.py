@@ -318,7 +318,7 @@ def grips(lab: Lab) -> Finding:
 
 
 def judge_grips(catches: Sequence[Catch]) -> Finding:
-    """Balls held for a second without loading the grip beyond so many newtons."""
+    """Balls held for a second without loading the grip beyond each of several forces."""
     enough = {f"{force:g} N": sum(c.held and c.grip <= force for c in catches) / len(catches) for force in GRIPS}
     load, press = _seen(catches, "grip"), _seen(catches, "press")
     numbers = {"held_with": enough, "p95_N": np.quantile(load, 0.95), "most_N": load.max()}

@@ -112,10 +112,10 @@ def flights(recording: Recording) -> list[Flight]:
     for begin, end in spans:
         # the first and the last steps may still touch
         mine = [r for r in rows if begin + 0.004 < r[0] < end - 0.004]
-        times, speeds, turns = (np.array([r[k] for r in mine]) for k in range(3))
+        times, speeds, momenta = (np.array([r[k] for r in mine]) for k in range(3))
         fall = -float(np.polyfit(times, speeds[:, 2], 1)[0])
         scale = max(r[3] for r in mine)
-        out.append(Flight(end - begin, fall, float(np.ptp(turns, axis=0).max()) / scale))
+        out.append(Flight(end - begin, fall, float(np.ptp(momenta, axis=0).max()) / scale))
     return out
 
 
@@ -157,9 +157,9 @@ def primary(lab: Lab) -> Finding:
         head.goal = Fixed(here + rng.uniform(-0.2, 0.2, 3))
         lone, both = (control.decide(run.world, tasks, 0.005)[0] for tasks in ([foot], [foot, head]))
         rows = foot.measure.evaluate(run.world.dynamics()).jacobian[:, dofs]
-        turns = [rows @ (d.maps.T @ d.acceleration + d.maps.t0) for d in (lone, both)]
+        accelerations = [rows @ (d.maps.T @ d.acceleration + d.maps.t0) for d in (lone, both)]
         changes.append(float(np.abs(both.acceleration - lone.acceleration).max()))
-        gaps.append(float(np.abs(turns[1] - turns[0]).max()) / max(float(np.abs(both.acceleration).max()), 1.0))
+        gaps.append(float(np.abs(accelerations[1] - accelerations[0]).max()) / max(float(np.abs(both.acceleration).max()), 1.0))
     numbers = {"moments": len(gaps), "joints_change_rad_s2": [min(changes), max(changes)]}
     return Finding(max(gaps), max(gaps) <= 1e-6 and min(changes) > 1.0, numbers)
 
