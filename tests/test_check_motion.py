@@ -29,7 +29,7 @@ def lift_file(tmp_path: Path) -> Path:
     return tmp_path / "lift.bvh"
 
 
-def test_check_tells_what_a_motion_file_holds(command: Command, lift_file: Path) -> None:
+def test_check_reports_what_a_motion_file_holds(command: Command, lift_file: Path) -> None:
     code, out, err = command("check", lift_file.name, "--json")
     found = json.loads(out.splitlines()[-1])
     assert (code, err) == (0, "")
@@ -143,7 +143,7 @@ def odd_first_frames() -> dict[str, Clip]:
 
 
 @pytest.mark.parametrize(("words", "clip"), odd_first_frames().items(), ids=odd_first_frames())
-def test_a_first_frame_that_does_not_stand_is_named_by_check_and_before_a_run(
+def test_a_first_frame_that_is_not_standing_is_named_by_check_and_before_a_run(
     command: Command, tmp_path: Path, words: str, clip: Clip
 ) -> None:
     body = human(skin=False)

@@ -257,7 +257,7 @@ def test_bent_to_all_its_limits_it_stays_whole(name: str, way: float) -> None:
 
 
 @pytest.mark.parametrize("name", SOFT)
-def test_in_the_air_flesh_does_not_turn_it(name: str) -> None:
+def test_in_the_air_flesh_does_not_rotate_it(name: str) -> None:
     """It flaps with all its joints: the angular momentum about its centre of mass stays."""
     model, data = compiled(made(name, 1.0))
     model.opt.gravity[:] = 0.0

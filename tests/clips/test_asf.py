@@ -105,7 +105,7 @@ def put(folder: Path, asf: str = ASF, amc: str = AMC) -> Path:
 
 
 def test_a_leg_by_hand(tmp_path: Path) -> None:
-    """Turns are about axes given in the world at rest: thigh's x axis is the world's y."""
+    """Rotations are about axes given in the world at rest: thigh's x axis is the world's y."""
     motion = read_amc(put(tmp_path))
     assert motion.joints == ("root", "hip", "thigh", "shin")
     assert motion.metres == pytest.approx(0.0254 / 0.45)
@@ -140,7 +140,7 @@ def test_radians(tmp_path: Path) -> None:
     assert np.allclose(read_amc(put(tmp_path, amc=amc)).rotations, read_amc(put(tmp_path)).rotations)
 
 
-def test_the_skeleton_beside_it(tmp_path: Path) -> None:
+def test_the_skeleton_next_to_it(tmp_path: Path) -> None:
     path = put(tmp_path)
     (tmp_path / "other.asf").write_text("nonsense")
     assert len(read_amc(path).joints) == 4, "s.asf begins the name of s_01.amc"

@@ -1,4 +1,4 @@
-"""BVH: what is read, what is refused and in which line, and the way out and back."""
+"""BVH: what is read, what is refused and in which line, and writing and reading back."""
 
 import gzip
 import warnings
@@ -164,7 +164,7 @@ def test_noise_is_refused_in_one_line(tmp_path_factory: pytest.TempPathFactory, 
 
 
 @given(st.lists(st.floats(-4, 4), min_size=4, max_size=4), st.permutations("XYZ"))
-def test_angles_of_every_order_give_the_turn_back(numbers: list[float], letters: list[str]) -> None:
+def test_angles_of_every_order_give_the_rotation_back(numbers: list[float], letters: list[str]) -> None:
     q = np.array([numbers])
     if np.linalg.norm(q) < 0.1:
         return
@@ -187,7 +187,7 @@ def test_out_and_back(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "again.bvh").read_bytes() == (tmp_path / "out.bvh").read_bytes()
 
 
-def test_turns_of_any_size_come_back(tmp_path: Path) -> None:
+def test_rotations_of_any_size_come_back(tmp_path: Path) -> None:
     """Spins, half turns and the pole of the angles included, without jumps between frames."""
     rng = np.random.default_rng(3)
     axis = rng.normal(size=(1, 2, 3))

@@ -45,7 +45,7 @@ def still(result: Retargeted) -> tuple[float, float]:
 # --- kinematics and the solver
 
 
-def test_places_and_turns_are_mujocos() -> None:
+def test_positions_and_rotations_are_mujocos() -> None:
     character = human(1.6, 90, skin=False, prefix="a/")
     chain = chain_of(character)
     world = World(stage("chain", [character], {}))
@@ -64,7 +64,7 @@ def test_places_and_turns_are_mujocos() -> None:
 
 
 def test_gradient_is_that_of_the_cost() -> None:
-    """J^T e against finite differences, points and turns alike."""
+    """J^T e against finite differences, for points and orientations alike."""
     rng = np.random.default_rng(2)
     frames, count = 2, len(CHAIN.joints)
     angles = rng.uniform(0.6 * CHAIN.low, 0.6 * CHAIN.high, (frames, count))
@@ -93,7 +93,7 @@ def test_gradient_is_that_of_the_cost() -> None:
             else:
                 a[0, column - 6] += sign * 1e-6
             costs.append(_cost(CHAIN, goals, nothing, r, a, 60.0))
-        # the log of a turn is not quite its error's derivative: exact to second order in the error
+        # the log of a rotation is not quite its error's derivative: exact to second order in the error
         assert g[0, column] == pytest.approx((costs[1] - costs[0]) / 2e-6, abs=0.05), column
 
 
@@ -242,7 +242,7 @@ def _rest_nonsense(motion: SkeletonMotion) -> SkeletonMotion:
 def test_other_names_and_other_resting_poses(
     as_bvh: Callable[..., Path], change: Callable[[SkeletonMotion], SkeletonMotion], off: float
 ) -> None:  # fmt: skip
-    """The file tells the same motion in other words: so does the clip.
+    """The file holds the same motion in other words: the clip is the same.
 
     Where the resting pose means nothing, the trunk is taken to be straight in the most upright frame.
     """
@@ -252,7 +252,7 @@ def test_other_names_and_other_resting_poses(
     straight = retarget(read_motion(as_bvh("lift_back")), BODY)
     assert centre_error(result, BODY).mean() < 0.01
     difference = np.rad2deg(np.abs(result.clip.qpos[:, 7:] - straight.clip.qpos[:, 7:])).mean(axis=0)
-    # hands' own turns are a matter of the resting pose
+    # the hands' own rotations depend on the resting pose
     limbs = [k for k, j in enumerate(CHAIN.joints) if not j.startswith(("hand", "toes", "head")) and "pronation" not in j]
     assert difference[limbs].max() < off
 
@@ -291,10 +291,10 @@ def test_it_starts_at_the_origin_facing_x(as_bvh: Callable[..., Path]) -> None:
 
 
 def test_progress_grows_to_one(as_bvh: Callable[..., Path]) -> None:
-    told: list[float] = []
-    retarget(read_motion(as_bvh("stand")), BODY, progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    reported: list[float] = []
+    retarget(read_motion(as_bvh("stand")), BODY, progress=reported.append)
+    assert reported == sorted(reported)
+    assert reported[-1] == 1.0
 
 
 def test_read_clip_takes_all_kinds(as_bvh: Callable[..., Path], tmp_path: Path) -> None:

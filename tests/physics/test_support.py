@@ -213,7 +213,7 @@ def test_equations_of_motion_hold_without_root_torque(load, request):
         actuated = w.dynamics().response().layout.actuated
         assert np.abs(left[actuated]).max() < 1e-8
         assert np.abs(left[6:]).max() < 1e-6
-        # met within MET [m/s^2] of the body's mass is what counts as given; nearly always it is far less
+        # met within MET [m/s^2] of the body's mass is what counts as given; nearly always the miss is far less
         assert np.abs(left[:6]).max() < 1.1 * MET * weight / 9.81
     assert given > 30
 

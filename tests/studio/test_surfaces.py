@@ -1,4 +1,4 @@
-"""Soft things: surfaces that deform, who moves them, and how the studio tells of them."""
+"""Soft things: surfaces that deform, what moves them, and how the studio sends them."""
 
 import time
 
@@ -148,10 +148,10 @@ def test_the_skin_moves_with_the_flesh_and_a_press_takes_a_bone(session: Session
     session.handle(m.Drag(tuple((live.world.data.xpos[live.world.body("tip_0")] + [0.0, 0.0, 0.1]).tolist())))
     session.handle(m.Step(150))
     session._publish(time.perf_counter())
-    told = m.unpack_frame(heard.frames()[-1]).meshes
+    sent = m.unpack_frame(heard.frames()[-1]).meshes
     for number, skin in enumerate(soft_surfaces(live.world.model)):
-        assert np.allclose(told[number], skin.at(live.world.data.flexvert_xpos).vertices, atol=1e-6)
-    (mesh, _), rise = live.surfaces.meshes(), told[0][:, 2] - first[0][:, 2]
+        assert np.allclose(sent[number], skin.at(live.world.data.flexvert_xpos).vertices, atol=1e-6)
+    (mesh, _), rise = live.surfaces.meshes(), sent[0][:, 2] - first[0][:, 2]
     arm = mesh.bodies == live.world.body("tip_0")
     assert rise[arm].mean() > 0.02
     assert rise[arm].mean() > rise[~arm].mean() + 0.01
