@@ -31,7 +31,7 @@ PART = 20
 
 
 def dragged(model: str) -> Run:
-    """A character whose root bone is gently dragged back and forth without end."""
+    """A character whose root bone is gently dragged back and forth forever."""
     run = at_rest(model)
     world, task = run.world, run.tasks[0]
     start = task.measure.evaluate(world.dynamics()).value

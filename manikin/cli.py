@@ -354,7 +354,7 @@ def studio(
     gc.freeze()
 
     def say(line: str) -> None:
-        # whoever reads through a pipe waits for the address
+        # a reader at the other end of a pipe waits for the address
         print(line, flush=True)
 
     perform(scene, port=port, host=host, token=token, browser=not no_browser, takes=takes, say=say)

@@ -131,7 +131,7 @@ def _add_contact(body: ET.Element, part: _Part, prefix: str) -> None:
     touch = {
         "contype": CHARACTERS, "conaffinity": GROUND | PROPS, "friction": [0.0, 0.005, 0.0001], "mass": 0, "group": 3,
         "solref": "0.006 1", "solimp": "0.95 0.99 0.001 0.5 2", "solmix": 100,
-        # contacts are listed from this distance on, but push only on touch
+        # contacts are detected within this distance, but push only on touch
         "gap": NEAR,
     }  # fmt: skip
     if part.capsule is None:

@@ -436,7 +436,7 @@ def actuated_dofs(model: mujoco.MjModel) -> Ints:
 
 
 def structure(model: mujoco.MjModel, active: NDArray[np.uint8], supports: tuple[Support, ...] = ()) -> Structure:
-    """Sort DOFs and constraints; done again only when a grasp or release changes `active`."""
+    """Sort DOFs and constraints; repeated only when a grasp or release changes `active`."""
     kinds = {mujoco.mjtEq.mjEQ_WELD: 6, mujoco.mjtEq.mjEQ_CONNECT: 3, mujoco.mjtEq.mjEQ_JOINT: 1}
     chosen = [e for e in range(model.neq) if active[e] and int(model.eq_type[e]) in {int(k) for k in kinds}]
     size = np.array([kinds[mujoco.mjtEq(int(model.eq_type[e]))] for e in chosen], np.int64)

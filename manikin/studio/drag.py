@@ -67,7 +67,7 @@ def _fresh(task: Task, law: Stabilize) -> Stabilize:
 
 @dataclass(frozen=True)
 class Dragged:
-    """A goal of which some rows follow a pointer; the rest stays as it is."""
+    """A goal some of whose rows follow a pointer; the others stay as they are."""
 
     base: Goal | None
     first: int

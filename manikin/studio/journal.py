@@ -35,7 +35,7 @@ _TABLES = ("head", "event", "change", "input", "end")
 FLUSH = 0.25
 # where frames are rare, the inputs of this many steps are written together
 MOST_INPUTS = 256
-# the most events of a take that are reported: a script that loops produces them without end
+# the most events of a take that are reported: a script that loops produces them endlessly
 MAX_TICKS = 200
 
 

@@ -28,7 +28,7 @@ FRESH = 240
 
 
 class Pushed(NamedTuple):
-    """After a push: how it stands, and by what fraction of the largest of them commanded forces leave their cones."""
+    """After a push: how it stands, and how far commanded forces leave their cones, as a fraction of the largest force."""
 
     stood: Stood
     outside: float
@@ -248,7 +248,7 @@ CLAIMS = (
     ),
     Claim(
         "locked.elbow",
-        "what cannot be reached for want of a joint is missed without disturbing higher tasks",
+        "what cannot be reached because a joint is missing is missed without disturbing higher tasks",
         "section 6; section 3.1.2",
         "",
         "mm",

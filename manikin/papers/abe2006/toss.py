@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 FEET = ("foot_l", "foot_r")
 SHAPES = ("sphere", "box", "cylinder")
-# a throw of which place and velocity at the release are given [m, m/s]
+# a throw with given position and velocity at the release [m, m/s]
 VELOCITY: dict[str, Any] = {"prop": "ball", "release": [0.45, -0.25, 1.25], "velocity": [3.0, 0.5, 2.5]}
 
 

@@ -33,7 +33,7 @@ def crawls(lab: Lab) -> Finding:
 
 
 def judge_crawl(watched: Watched) -> Finding:
-    """How far the middle moves in 20 s; it holds from 1 m on."""
+    """How far the middle moves in 20 s; it holds at 1 m or more."""
     x = watched.middle[:, 0] - watched.middle[0, 0]
     within = watched.time <= 20.0
     far = float(x[within].max())
@@ -62,7 +62,7 @@ def clears(lab: Lab) -> Finding:
 
 
 def judge_jump(watched: Watched, planks: float, before: float) -> Finding:
-    """Lowest vertex of the fine surface over the planks at its best, before the turnover; it holds from 5 cm on."""
+    """Lowest vertex of the fine surface over the planks at its best, before the turnover; it holds at 5 cm or more."""
     height = watched.lowest[watched.time < before] - planks
     return Finding(100 * float(height.max()), bool(height.max() >= 0.05), {"at_s": float(watched.time[height.argmax()])})
 
@@ -80,7 +80,7 @@ def turns(lab: Lab) -> Finding:
 
 
 def judge_turn(watched: Watched) -> Finding:
-    """By how much the trunk is turned over at the end, at rest; it holds from 150 degrees on."""
+    """By how much the trunk is turned over at the end, at rest; it holds at 150 degrees or more."""
     end, speed = float(watched.tilt[-1]), float(np.linalg.norm(watched.centre[-1]))
     return Finding(end, end >= 150.0 and speed < 0.1, {"first_deg": float(watched.tilt[0]), "speed_m_s": speed})
 
