@@ -74,7 +74,7 @@ def run(
 
 
 def _recorded(work: Run, seconds: float | None, seed: int | None) -> tuple[Run, int]:
-    """A run of somebody's own with a recorder, and after how many steps it ends."""
+    """The caller's own run, with a recorder, and the number of steps after which it ends."""
     if seed is not None:
         raise InputError("seed: is for scenes; a run of your own is as random as what you made it of")
     if seconds is None or not seconds > 0:

@@ -156,8 +156,8 @@ def mink() -> Callable[[], None] | None:
     world = standing_world("clamped")
     configuration = peer.Configuration(world.model, world.data.qpos.copy())
     frames = [
-        peer.FrameTask(name, "site", position_cost=cost, orientation_cost=turn)
-        for name, cost, turn in (
+        peer.FrameTask(name, "site", position_cost=cost, orientation_cost=rotation)
+        for name, cost, rotation in (
             ("foot_l", 100.0, 100.0),
             ("foot_r", 100.0, 100.0),
             ("hand_l", 10.0, 0.0),

@@ -31,7 +31,7 @@ PART = 20
 
 
 def dragged(model: str) -> Run:
-    """A character whose root bone is gently dragged back and forth without end."""
+    """A character whose root bone is gently dragged back and forth forever."""
     run = at_rest(model)
     world, task = run.world, run.tasks[0]
     start = task.measure.evaluate(world.dynamics()).value
@@ -108,8 +108,8 @@ def bench_kim2011(seconds: float = 2.0) -> Figures:
     return out | {f"step_ms_of_{tets}_tets": cost for tets, cost in cost_by_tets()}
 
 
-def drag_campaign(count: int = 2_000, seed: int = 20110806, progress: Progress = lambda share: None) -> Figures:
-    """Random drags, so many of each character, on all cores. Interrupted, it reports those that were finished."""
+def drag_campaign(count: int = 2_000, seed: int = 20110806, progress: Progress = lambda done: None) -> Figures:
+    """Random drags, `count` of each character, on all cores. Interrupted, it reports those that were finished."""
     outcomes: dict[str, dict[int, Outcome]] = {model: {} for model in CHARACTERS}
     # every character from the start: what was finished covers all of them
     parts = [(model, seed, first, min(first + PART, count)) for first in range(0, count, PART) for model in CHARACTERS]

@@ -182,7 +182,7 @@ def run(
     scene: SceneArg,
     change: SetOpt = None,
     seconds: Annotated[float | None, typer.Option(help="Stop after this many simulated seconds.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of all that is random.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed.")] = None,
     clip: Annotated[
         str | None,
         typer.Option(help="Motion that the posture follows: a shipped clip, or a .npz, .bvh or .amc file (also .gz)."),
@@ -304,7 +304,7 @@ def _warn_of_clip(clip: str, fps: float | None, skeleton: str | None) -> None:
 def _bar(title: str) -> Iterator[Any]:
     """A progress bar on stderr, when a person is watching."""
     if not sys.stderr.isatty():
-        yield lambda share: None
+        yield lambda done: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -317,7 +317,7 @@ def _bar(title: str) -> Iterator[Any]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+        yield lambda done: bar.update(task, completed=done)
 
 
 def _print_report(report: dict[str, Any], written: list[tuple[Path, str]]) -> None:
@@ -354,7 +354,7 @@ def studio(
     gc.freeze()
 
     def say(line: str) -> None:
-        # whoever reads through a pipe waits for the address
+        # a reader at the other end of a pipe waits for the address
         print(line, flush=True)
 
     perform(scene, port=port, host=host, token=token, browser=not no_browser, takes=takes, say=say)

@@ -53,7 +53,7 @@ def _user() -> str:
 
 
 def _ours(base: Path) -> bool:
-    """Compiled code is loaded from there: in a folder that others can write to, anybody could leave some."""
+    """Compiled code is loaded from there: in a folder that others can write to, anybody could plant some."""
     try:
         base.mkdir(mode=0o700, parents=True, exist_ok=True)
         state = base.lstat()
@@ -77,7 +77,7 @@ def _writable(folder: Path) -> bool:
 
 
 class _Notice(event.Listener):  # type: ignore[misc]
-    """Tells a person who waits for the first compilation what is going on."""
+    """Says what is going on during the first compilation."""
 
     def __init__(self) -> None:
         self.said = not sys.stderr.isatty()
@@ -105,7 +105,7 @@ def kernel(function: F) -> F:
     """Compile a function of arrays and numbers when it is first called, and keep the result on disk.
 
     Write loops over numbers rather than sums of arrays: they compile to a tenth of the code, which then fits into the
-    processor's caches beside Python and MuJoCo.
+    processor's caches alongside Python and MuJoCo.
 
     Kernels are inlined into those that call them. Otherwise a kernel that several others call would exist in several
     copies, rounded differently, and which one runs would depend on whether it was compiled just now or read from the cache.

@@ -86,7 +86,7 @@ def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     return f"{hint} (allowed: {shown})" if names else f"{hint} (none allowed here)"
 
 
-# kinds of files that people ask for, and ours that serve the same purpose
+# file formats that people ask for, and ours that serve the same purpose
 _SIMILAR = {".gltf": ".glb", ".fbx": ".glb", ".usdz": ".usdc", ".jpg": ".png", ".jpeg": ".png", ".gif": ".mp4", ".mov": ".mp4"}
 
 

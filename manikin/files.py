@@ -19,7 +19,7 @@ from manikin.errors import InputError, OutputError
 
 # zip files carry dates; ours always carry this one
 _DATE = (1980, 1, 1, 0, 0, 0)
-# a file may unpack to so much [MB], unless this variable says otherwise
+# a file may unpack to this much [MB], unless the variable says otherwise
 LOAD_VARIABLE = "MANIKIN_MAX_LOAD_MB"
 _LOAD_MB = 2048
 
@@ -112,7 +112,7 @@ def load_npz(path: Path, wrong: type[InputError], limit: int | None = None) -> d
             _check_size(sum(e.file_size for e in entries), most, limit is None)
             _check_entries(entries)
             arrays = {e.filename.removesuffix(".npy"): _read_array(archive, e) for e in entries}
-            # short numbers become long ones
+            # narrow number types are widened
             _check_size(
                 sum(max(a.nbytes, 8 * a.size) for a in arrays.values() if a.dtype.kind not in "SU"), most, limit is None
             )

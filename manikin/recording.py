@@ -203,12 +203,12 @@ class Recorder:
 
 
 def next_frame(frames: int, fps: float, timestep: float) -> int:
-    """The number of steps at which the next frame is due, after so many."""
+    """The number of steps at which the next frame is due, after `frames` frames."""
     return round(frames / fps / timestep)
 
 
 def next_key(keys: int, timestep: float) -> int:
-    """The number of steps at which the next whole state is due, after so many."""
+    """The number of steps at which the next whole state is due, after `keys` of them."""
     return math.ceil((keys * KEY_SECONDS - 1e-9) / timestep)
 
 

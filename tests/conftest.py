@@ -99,7 +99,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 
 @pytest.fixture(scope="session")
 def mocap() -> Path:
-    """The folder of real motion capture: MANIKIN_DATA, else beside the checkout. Without it, tests that want it are skipped."""
+    """The folder of real motion capture: MANIKIN_DATA, else next to the checkout. Without it, tests of it are skipped."""
     folder = data_folder()
     if folder is None:
         pytest.skip("no motion capture at ../shared/data, and MANIKIN_DATA is not set")

@@ -32,7 +32,7 @@ from manikin.clips.source import read_motion, suspicions
 from manikin.errors import ManikinError, OutputError
 from manikin.motion.chain import clip_motion
 
-# one case may take so long [s], and so much more memory than the process had before [MB]
+# one case may take this long [s], and this much more memory than the process had before [MB]
 SECONDS, MEGABYTES = 20.0, 600
 FORMATS = ("npz", "json", "csv", "glb", "bvh", "usda")
 

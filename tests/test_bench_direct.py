@@ -15,7 +15,7 @@ def test_parts_of_a_campaign_are_the_drags_of_the_whole():
     assert some == {2: perform(still, last)}
 
 
-def test_an_interrupted_campaign_tells_of_what_was_finished():
+def test_an_interrupted_campaign_reports_what_was_finished():
     shares = []
 
     def interrupt(share: float) -> None:

@@ -29,7 +29,7 @@ def lift_file(tmp_path: Path) -> Path:
     return tmp_path / "lift.bvh"
 
 
-def test_check_tells_what_a_motion_file_holds(command: Command, lift_file: Path) -> None:
+def test_check_reports_what_a_motion_file_holds(command: Command, lift_file: Path) -> None:
     code, out, err = command("check", lift_file.name, "--json")
     found = json.loads(out.splitlines()[-1])
     assert (code, err) == (0, "")
@@ -81,7 +81,7 @@ def test_check_says_which_joints_are_missing(command: Command, lift_file: Path) 
     assert code == 1
     assert "motion" in out
     assert err.count("lift.bvh") == 1
-    assert "no joint is known for shank_l" in err
+    assert "no joint was recognised as shank_l" in err
 
 
 def test_check_of_a_clip_finds_sliding_feet(command: Command, tmp_path: Path) -> None:
@@ -101,10 +101,10 @@ def test_a_wrong_rate_is_named_by_check_and_before_a_run(command: Command, tmp_p
     for words, doubted in (((), False), (("--clip-fps", "120"), True)):
         code, out, _ = command("check", "walk.bvh", *words)
         assert code == 0
-        assert ("the rate is rather 60 Hz than 120" in out) == doubted
+        assert ("the rate is more likely 60 Hz than 120" in out) == doubted
     _, _, err = command("run", "lift", "--clip", "walk.bvh", "--clip-fps", "120", "--seconds", "0.01")
     assert "walk.bvh: " in err
-    assert "the rate is rather 60 Hz than 120" in err
+    assert "the rate is more likely 60 Hz than 120" in err
 
 
 def test_a_clip_s_rate_is_looked_at(command: Command, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_clip_s_rate_is_looked_at(command: Command, tmp_path: Path) -> None:
     for fps, doubted in ((30.0, False), (60.0, True)):
         save_clip(replace(walk, fps=fps), tmp_path / "walk.npz")
         _, out, _ = command("check", "walk.npz")
-        assert ("the rate is rather 30 Hz than 60" in out) == doubted
+        assert ("the rate is more likely 30 Hz than 60" in out) == doubted
 
 
 def odd_first_frames() -> dict[str, Clip]:
@@ -143,11 +143,11 @@ def odd_first_frames() -> dict[str, Clip]:
 
 
 @pytest.mark.parametrize(("words", "clip"), odd_first_frames().items(), ids=odd_first_frames())
-def test_a_first_frame_that_does_not_stand_is_named_by_check_and_before_a_run(
+def test_a_first_frame_that_is_not_standing_is_named_by_check_and_before_a_run(
     command: Command, tmp_path: Path, words: str, clip: Clip
 ) -> None:
     body = human(skin=False)
-    says = [line for line in clip_doubts(clip, body) if "the first frame does not stand: " in line]
+    says = [line for line in clip_doubts(clip, body) if "the first frame is not a standing pose: " in line]
     assert len(says) == 1
     assert words in says[0]
     save_clip(clip, tmp_path / "odd.npz")
@@ -156,7 +156,7 @@ def test_a_first_frame_that_does_not_stand_is_named_by_check_and_before_a_run(
     # the same of a motion file, once; how high the ground is shows where the feet rest
     write_bvh(clip_motion(clip, body), tmp_path / "odd.bvh")
     _, out, _ = command("check", "odd.bvh")
-    assert (words in out, out.count("the first frame does not stand")) == (True, 1)
+    assert (words in out, out.count("the first frame is not a standing pose")) == (True, 1)
 
 
 @pytest.mark.parametrize("height", [1.4, 1.75, 2.0])

@@ -85,7 +85,7 @@ def test_the_user_s_own_folder_is_taken(tmp_path: Path, blocked: Path) -> None:
     assert result.stderr == ""
 
 
-def test_whoever_waits_is_told_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_waiting_user_is_told_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     notice = compiled._Notice()
     for _ in range(3):

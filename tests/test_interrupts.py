@@ -195,7 +195,7 @@ def test_ctrl_c_is_recognised_behind_other_errors() -> None:
 
 @pytest.fixture
 def small_files() -> Iterator[Callable[[int], None]]:
-    """Let no file grow beyond so many bytes, as a full disk would; the system's answer is another word."""
+    """Let no file grow beyond this many bytes, as on a full disk; only the system's error is another."""
     resource = pytest.importorskip("resource", reason="no limits on this system")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))

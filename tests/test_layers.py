@@ -1,4 +1,4 @@
-"""Who may import whom, read from the sources: only from lines above."""
+"""Which module may import which, read from the sources: only those on lines above."""
 
 import ast
 import subprocess

@@ -20,7 +20,7 @@ FOREIGN = {"qLD", "qpos", "qvel"}
 
 
 def quoted(page: Path) -> list[str]:
-    """What stands in backticks in the text, without code blocks."""
+    """What is in backticks in the text, without code blocks."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     return [name.strip() for name in re.findall(r"`([^`\n]+)`", text)]
 
@@ -120,7 +120,7 @@ def test_public_names_are_offered(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_classes_and_functions_exist(page: Path) -> None:
-    """CamelCase and name() are code wherever they stand; on the maps, every name is."""
+    """CamelCase and name() are code wherever they occur; on the maps, every name is."""
     wrong = []
     for given in quoted(page):
         called = re.fullmatch(r"([A-Za-z_][\w.]*)\([^()]*\)", given)

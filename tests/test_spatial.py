@@ -30,7 +30,7 @@ def near(a: Array, b: Array, tolerance: float = 1e-12) -> bool:
     return bool(np.abs(np.asarray(a) - b).max() <= tolerance)
 
 
-def same_turn(a: Array, b: Array, tolerance: float = 1e-12) -> bool:
+def same_rotation(a: Array, b: Array, tolerance: float = 1e-12) -> bool:
     """q and -q are one rotation."""
     return near(a, b, tolerance) or near(a, -b, tolerance)
 
@@ -50,7 +50,7 @@ def test_matrices_and_rotations_agree(a: Array, b: Array, v: Array) -> None:
     assert abs(np.linalg.det(matrix) - 1) < 1e-12
     assert near(matrix @ v, rotate(a, v), 1e-11)
     assert near(quat_to_matrix(quat_multiply(a, b)), matrix @ quat_to_matrix(b))
-    assert same_turn(matrix_to_quat(matrix), a)
+    assert same_rotation(matrix_to_quat(matrix), a)
 
 
 @given(vectors)
@@ -63,10 +63,10 @@ def test_logarithm_undoes_exponential(v: Array) -> None:
 def test_exponential_undoes_logarithm_the_short_way_round(q: Array) -> None:
     v = quat_to_rotvec(q)
     assert np.linalg.norm(v) <= np.pi + 1e-12
-    assert same_turn(quat_from_rotvec(v), q, 1e-9)
+    assert same_rotation(quat_from_rotvec(v), q, 1e-9)
 
 
-def test_tiny_turns_keep_their_digits() -> None:
+def test_tiny_rotations_keep_their_digits() -> None:
     for size in (0.0, 1e-300, 1e-13, 1e-8):
         v = np.array([size, -2 * size, 0.5 * size])
         assert np.allclose(quat_to_rotvec(quat_from_rotvec(v)), v, rtol=1e-6, atol=0)
@@ -75,7 +75,7 @@ def test_tiny_turns_keep_their_digits() -> None:
 def test_half_turns_survive_the_matrix() -> None:
     for axis in np.eye(3):
         q = quat_from_axis_angle(axis, np.pi)
-        assert same_turn(matrix_to_quat(quat_to_matrix(q)), q)
+        assert same_rotation(matrix_to_quat(quat_to_matrix(q)), q)
 
 
 def test_directions_are_right_handed() -> None:

@@ -44,7 +44,7 @@ def test_without_halflife_it_is_there_at_once() -> None:
     assert speed.tolist() == [0.0, 0.0]
 
 
-def test_decay_is_a_share_that_multiplies() -> None:
+def test_decay_is_a_fraction_that_multiplies() -> None:
     assert decay(0.2, 0.2) == pytest.approx(0.5)
     assert decay(0.2, 0.1) ** 2 == pytest.approx(decay(0.2, 0.2))
     assert decay(0.0, 0.1) == 0.0

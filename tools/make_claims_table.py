@@ -34,7 +34,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def section(rows: list[Row]) -> str:
-    """What stands between the markers: the run in one sentence, then its table."""
+    """What goes between the markers: the run in one sentence, then its table."""
     first, document = rows[0], rows[0]["command"].split()[2]
     decided = [row["bound"] for row in rows if row["holds"] is not None]
     took = sum(row["seconds"] for row in rows) / 60

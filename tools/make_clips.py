@@ -136,7 +136,7 @@ def catch() -> list[Key]:
 
 
 def reaching(side: float, up: float) -> dict[str, float]:
-    """How the body goes along with the right hand: up from -1 (low) to 1 (high); it turns to the side and bends its knees."""
+    """How the body follows the right hand: up from -1 (low) to 1 (high); it turns to the side and bends its knees."""
     turn, lean = 40.0 * (side + 0.2), 26.0 * max(-up, 0.0)
     return {
         "lumbar_rotation": 0.45 * turn, "thorax_rotation": 0.55 * turn, "head_rotation": -0.7 * turn,

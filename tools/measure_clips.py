@@ -25,13 +25,13 @@ def main() -> None:
         took = time.perf_counter() - start
         error = 100 * centre_error(result, character)
         stances = slips(result.clip, character)
-        way = 100 * max((s.distance for s in stances), default=0.0)
+        slip = 100 * max((s.distance for s in stances), default=0.0)
         speed = 100 * max((s.speed for s in stances), default=0.0)
         angles = result.clip.angles(chain.joints)
         held = bool((angles >= chain.low - 1e-9).all() and (angles <= chain.high + 1e-9).all())
         print(
             f"| {Path(name).name} | {len(error)} | {took:.1f} | {error.mean():.2f} | {np.percentile(error, 95):.1f} |"
-            f" {len(stances)} | {way:.3f} | {speed:.2f} | {'held' if held else 'BROKEN'} |",
+            f" {len(stances)} | {slip:.3f} | {speed:.2f} | {'held' if held else 'BROKEN'} |",
             flush=True,
         )
 

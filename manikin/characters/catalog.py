@@ -1,4 +1,4 @@
-"""What the rest of the package needs of a character: MJCF parts and the names that scenes and tasks may use."""
+"""What the rest of the package needs from a character: MJCF parts and the names that scenes and tasks may use."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 # collision bits: what collides with what
 GROUND, PROPS, CHARACTERS, HANDS = 1, 2, 4, 8
-# contacts with characters other than the human are detected from this distance [m] on
+# contacts with characters other than the human are detected within this distance [m]
 NEAR = 0.002
-# The largest stable time step [s] of soft characters. Flesh is integrated explicitly: its forces are those of the present
+# The largest stable time step [s] for soft characters. Flesh is integrated explicitly: its forces are those of the present
 # pose, which conserves momentum in flight. So the step must resolve its fastest vibration (vibration.py).
 TIMESTEP = 0.0008
 

@@ -1,4 +1,4 @@
-"""Characters other than the human, by the name that a scene file calls them (Kim & Pollard 2011)."""
+"""Characters other than the human, by their names in scene files (Kim & Pollard 2011)."""
 
 from typing import Protocol
 

@@ -15,7 +15,7 @@ from manikin.characters.tets import Tets
 
 RING, TUBE = 0.17, 0.062
 BONES = 8
-BEND = 22.0  # [deg] in either direction, which the flesh withstands when the donut is thrown about
+BEND = 22.0  # [deg] in either direction: what the flesh withstands when the donut is thrown about
 
 
 @lru_cache(maxsize=1)

@@ -54,7 +54,7 @@ class Shell:
         return np.asarray(partner, np.int64) if np.max(distance) < 1e-6 else None
 
     def even(self, nodes: Array) -> Array:
-        """A mesh that began as its own mirror image stays one."""
+        """Nodes averaged with their mirror images, if the mesh began as its own mirror image."""
         return nodes if self.partner is None else 0.5 * (nodes + nodes[self.partner] * _MIRROR)
 
     def pushed(self, nodes: Array, rounds: int = 200) -> Array:
@@ -73,7 +73,7 @@ class Shell:
             nodes = rounder(nodes + 0.7 * reach[:, None] * _out(nodes, faces), self.tets.elements, faces)
             nodes = self.even(nodes)
         worst = float(place.weights.min())
-        raise InputError(f"the lattice is too coarse for the surface (a vertex stays {-worst:.3f} outside): take a finer one")
+        raise InputError(f"the lattice is too coarse for the surface (a vertex stays {-worst:.3f} outside): use a finer one")
 
     def drawn_in(self, nodes: Array) -> Array:
         """Nodes whose faces all have clearance to the surface move in by half of it."""

@@ -26,7 +26,7 @@ from manikin.files import cache_folder
 
 SEXES: tuple[str, ...] = get_args(Sex)
 
-# Raise when the layout of the cached file changes.
+# Increase this when the layout of the cached file changes.
 FORMAT = 1
 _SOURCES = ("body_plan.py", "figure.py", "figure_parts.py", "sdf.py")
 _LIBRARIES = ("numpy", "scikit-image", "fast-simplification")

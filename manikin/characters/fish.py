@@ -27,7 +27,7 @@ _OUTLINE = np.array(
 )  # fmt: skip
 # [deg] range of every joint in either direction; flesh can follow when all of them bend at once
 BEND = 38
-# [rad] where a joint's stop begins before the end of its range, and by how much the range was widened for it: a tail that
+# [rad] how far before the end of its range a joint's stop begins, and by how much the range was widened for it: a tail that
 # loses contact is thrown against the stop at 9 rad/s
 STOP, WIDER = 0.02, 0.01
 CELLS = 13

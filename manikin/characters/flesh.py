@@ -40,18 +40,18 @@ class Bone:
     start: tuple[float, float, float]
     end: tuple[float, float, float]
     hinges: tuple[Hinge, ...] = ()
-    radius: float = 0.0  # [m] how thick it is when nodes look for the nearest bone
+    radius: float = 0.0  # [m] assumed when nodes choose their nearest bone
     hold: float = 0.5  # where along it the flesh is fixed: nodes near a joint would be squeezed when it bends
-    hard: float = np.inf  # from where along it on (1 is its end) all nodes near it are fixed: a beak, a hard fin
+    hard: float = np.inf  # beyond this point along it (1 is its end) all nearby nodes are fixed: a beak, a hard fin
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All that makes a soft character, in its rest pose: z up, the ground where `at` will be.
+    """Everything that defines a soft character, in its rest pose: z up, the ground where `at` will be.
 
     root: "free", or "planar" (slides along x and z, rotates about y). coarse: a mesh made by hand (see sweep.py), or the
-    spacing [m] of a lattice, one number or one per axis, with a cube's middle at `centre`. bone_share: part of the mass that
-    lies along the bones. loop: two bones, the end of the first of which is held at the start of the second. paint: index into
+    spacing [m] of a lattice, one number or one per axis, with a cube's middle at `centre`. bone_share: fraction of the mass
+    that lies along the bones. loop: two bones; the end of the first is held at the start of the second. paint: index into
     `materials` for each face.
     """
 
@@ -73,7 +73,7 @@ class Plan:
     # (a light bone in slack flesh responds far faster than that: a servo at its force limit then throws it back and forth)
     motor: float = 0.02
     servo: float = 1.0
-    core: float = 0.0  # [m] how thick the bones are where they touch others: flesh is not squeezed flat between them
+    core: float = 0.0  # [m] collision radius of the bones: flesh is not squeezed flat between them and what they touch
     # [rad] A joint's stop acts, as a ligament does, from `stop` before the end of its range, and control keeps clear of it. The
     # range ends `wider` beyond what the hinges name: joints thrown against the stop need that much to come to rest.
     stop: float = 0.0
@@ -108,7 +108,7 @@ class Flesh:
         return out
 
     def volume_ratio(self, nodes: Array) -> float:
-        """Smallest volume of a tetrahedron relative to its volume at rest; not above 0 when one is inverted."""
+        """Smallest volume of a tetrahedron relative to its volume at rest; 0 or less when one is inverted."""
         return float((volumes(nodes, self.tets.elements) / self.tets.volumes).min())
 
 
@@ -150,7 +150,8 @@ def _to_segment(points: Array, start: ArrayLike, end: ArrayLike) -> Array:
 
 
 def _attached(plan: Plan, tets: Tets, nearest: Ints) -> Ints:
-    """Fix to each bone the nodes nearest to where it holds, ring by ring, until they span space: else it could twist inside."""
+    """Fix to each bone the nodes nearest to where it holds, ring by ring, until they do not lie in a plane: otherwise the bone
+    could twist inside the flesh."""
     bone = np.full(len(tets.nodes), -1, np.int64)
     for k, b in enumerate(plan.bones):
         mine = np.flatnonzero(nearest == k)

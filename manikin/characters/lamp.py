@@ -25,7 +25,7 @@ RIM_POINTS, RIM_BALL = 8, 0.006
 
 @dataclass(frozen=True)
 class _Part:
-    """One body: its parent and where on it [m], its hinges, its mass [kg] and the capsule that it collides with."""
+    """One body: its parent, its position on that [m], its hinges, its mass [kg] and the capsule that it collides with."""
 
     name: str
     parent: str | None
@@ -52,13 +52,14 @@ _PARTS = (
     ),
 )  # fmt: skip
 
-# The time step [s] it is made for, and about what each joint moves [kg m^2]: servos correct a speed error in about a step.
+# The time step [s] it is made for, roughly the inertia that each joint moves [kg m^2], and the gain of the servos relative to
+# that which corrects a speed error in one step.
 TIMESTEP = 0.001
 INERTIA = {
     "lower_yaw": 0.0035, "lower_roll": 0.02, "lower_pitch": 0.02, "upper_pitch": 0.015, "head_yaw": 0.0018, "head_pitch": 0.0018
 }  # fmt: skip
 SERVO = 0.1
-# a joint's stop acts this far [rad] before the end of its range: control keeps clear of it; it ends unexpected motion
+# a joint's stop acts this far [rad] before the end of its range: control keeps clear of it; it stops unexpected motion
 STOP = {"margin": 0.02, "solreflimit": "0.003 1", "solimplimit": "0.95 0.99 0.001"}
 
 # the pose it waits in [deg]: bent, looking ahead and a little down
@@ -130,7 +131,7 @@ def _add_contact(body: ET.Element, part: _Part, prefix: str) -> None:
     touch = {
         "contype": CHARACTERS, "conaffinity": GROUND | PROPS, "friction": [0.0, 0.005, 0.0001], "mass": 0, "group": 3,
         "solref": "0.006 1", "solimp": "0.95 0.99 0.001 0.5 2", "solmix": 100,
-        # contacts are listed from this distance on, but push only on touch
+        # contacts are detected within this distance, but push only on touch
         "gap": NEAR,
     }  # fmt: skip
     if part.capsule is None:

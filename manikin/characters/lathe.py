@@ -1,4 +1,4 @@
-"""Surfaces of revolution and wound wires: what a lathe and a spring coiler would make. All closed under `Mesh` of sdf.py."""
+"""Surfaces of revolution and wound wires: what a lathe and a spring coiler would make, each as an `sdf.Mesh`."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ Stroke = Sequence[tuple[float, float]]
 def lathe(strokes: Sequence[Stroke], around: int = 40, axis: str = "z") -> Mesh:
     """The outline revolved about an axis ("x" or "z"). Edges between strokes are sharp.
 
-    An outline that climbs along the axis has its outside away from the axis; one that goes back has it towards the axis.
+    Where an outline climbs along the axis, its surface faces away from the axis; where it goes back, towards the axis.
     """
     angle = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
     ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)

@@ -1,7 +1,7 @@
 """A coarse tetrahedral mesh around any closed surface, from a lattice or from a mesh made by hand.
 
 The lattice is body-centred cubic: its tetrahedra are all alike. Where an edge crosses the surface, its nearer end is moved
-there (the warp of Labelle & Shewchuk 2007, carried through, so that nothing has to be cut).
+there (the warp of Labelle & Shewchuk 2007, applied to every such edge, so that nothing has to be cut).
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ FAR = 0.3
 
 
 def surround(surface: Mesh, spacing: ArrayLike, centre: ArrayLike = (0.0, 0.0, 0.0)) -> Tets:
-    """A mesh that holds the whole surface. spacing [m]: edge of the lattice's cubes, one number or one per axis.
+    """A mesh that encloses the whole surface. spacing [m]: edge of the lattice's cubes, one number or one per axis.
 
     centre: a point where a cube of the lattice has its middle; put it on the character's plane of symmetry.
     """

@@ -1,4 +1,4 @@
-"""MJCF as an element tree: the few helpers that everything that builds a model shares."""
+"""MJCF as an element tree: helpers shared by everything that builds a model."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
@@ -42,7 +42,7 @@ def digits(values: Floats) -> str:
 
 
 def mesh_asset(name: str, vertices: Floats, normals: Floats, faces: NDArray[np.int32]) -> ET.Element:
-    """A surface that is only seen: vertices (n, 3), normals (n, 3), faces (m, 3). Its body has an inertia of its own."""
+    """A surface that is only drawn: vertices (n, 3), normals (n, 3), faces (m, 3). Its body has an inertia of its own."""
     return element(
         "mesh", name=name, inertia="shell", vertex=digits(vertices), normal=digits(normals),
         face=" ".join(map(str, faces.ravel().tolist())),

@@ -1,8 +1,8 @@
 """Modelling with signed distances: a few solids, smooth operations to join and cut them, and a mesher.
 
-The round cone, the bound for the ellipsoid and the quadratic smooth minimum are Inigo Quilez'
-(iquilezles.org/articles/distfunctions, /smin). Distances are negative inside; they may be too small in absolute value,
-never of the wrong sign: the mesher divides by the slope.
+The round cone, the bound for the ellipsoid and the quadratic smooth minimum are by Inigo Quilez
+(iquilezles.org/articles/distfunctions, /smin). Distances are negative inside. Their magnitude may be too small (the mesher
+divides by the slope), but their sign is always right.
 """
 
 from collections.abc import Callable
@@ -145,9 +145,9 @@ def gradient(field: Field, points: Array, step: float) -> Array:
 
 
 def mesh(shape: Shape, vertices: int, oversampling: float = 2.4) -> Mesh:
-    """The surface of `shape` with about `vertices` vertices, denser where it bends.
+    """The surface of `shape` with about `vertices` vertices, denser where it is curved.
 
-    `oversampling` is how many times more vertices the first, even mesh has: 2 to 3 for plain forms, more for thin
+    `oversampling` is how many times more vertices the first, uniform mesh has: 2 to 3 for plain forms, more for thin
     fingers, whose box is much larger than they are.
     """
     from fast_simplification.simplify import simplify
@@ -179,7 +179,7 @@ def mesh(shape: Shape, vertices: int, oversampling: float = 2.4) -> Mesh:
 
 
 def _marching_cubes(shape: Shape, step: float) -> tuple[Array, NDArray[np.int32]]:
-    """An even first mesh on a grid of the given step: points (n, 3) and faces (m, 3)."""
+    """A first, uniform mesh on a grid of the given step: points (n, 3) and faces (m, 3)."""
     from skimage.measure import marching_cubes
 
     low = shape.low - 1.5 * step

@@ -167,16 +167,16 @@ def _add_inertial(body: ET.Element, points: Array, mass: Array) -> None:
 
 
 def _moved_inertia(plan: Plan, flesh: Flesh) -> tuple[Array, Array, NDArray[np.int64]]:
-    """All masses with their places and the bone that each moves with."""
+    """All masses with their positions, and the bone that each moves with."""
     points = np.concatenate([flesh.tets.nodes, flesh.bone_points])
     mass = np.concatenate([flesh.mass, flesh.bone_mass])
     return points, mass, np.concatenate([flesh.nearest, np.repeat(np.arange(len(plan.bones)), 3)])
 
 
 def _about(inertia: tuple[Array, Array, NDArray[np.int64]], plan: Plan, bone: int, axis: Array) -> float:
-    """The inertia at a joint [kg m^2]: the reduced inertia of the two halves of the character on its sides.
+    """The inertia at a joint [kg m^2]: the reduced inertia of the two parts of the character on either side of it.
 
-    A closed loop has no end, wherever it is cut: its joints are all alike, and get the mean.
+    The joints of a closed loop are all alike, wherever it is cut: they get the mean.
     """
     if plan.loop is None:
         return _on_both_sides(inertia, plan, bone, axis)
@@ -185,7 +185,7 @@ def _about(inertia: tuple[Array, Array, NDArray[np.int64]], plan: Plan, bone: in
 
 
 def _on_both_sides(inertia: tuple[Array, Array, NDArray[np.int64]], plan: Plan, bone: int, axis: Array) -> float:
-    """The reduced inertia [kg m^2] about a bone's start of what lies beyond it and of all the rest."""
+    """The reduced inertia [kg m^2] about a bone's start, of what lies beyond it and all the rest."""
     points, mass, owner = inertia
     number = {b.name: k for k, b in enumerate(plan.bones)}
     outer = {bone}

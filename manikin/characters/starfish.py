@@ -18,7 +18,7 @@ ARMS = 5
 REACH, NOTCH = 0.30, 0.118  # [m] from the middle to a tip, and to the notch between two arms
 TIP = 0.040  # [m] how round the tips are
 TOP, BELLY = 0.046, 0.038  # [m] above and below the rim
-# [rad] where a joint's stop begins before the end of its range, and by how much the range was widened for it: a tip that
+# [rad] how far before the end of its range a joint's stop begins, and by how much the range was widened for it: a tip that
 # loses contact is thrown against the stop at 20 rad/s
 STOP, WIDER = 0.04, 0.02
 
@@ -54,8 +54,8 @@ def _at(out: np.ndarray, distance: float) -> tuple[float, float, float]:
 def _coarse() -> Tets:
     """Five limbs of three cells on a prism with five flanks. Neighbours share the corners between them.
 
-    The notches above and below, between the sides of two cells, stay open: what fills them would be flat, and flat tetrahedra
-    are stiff and soon inverted.
+    The notches above and below, between the sides of two cells, stay open: tetrahedra that filled them would be flat, and
+    flat tetrahedra are stiff and soon inverted.
     """
     sweep, up = Sweep(), np.array([0.0, 0.0, 1.0])
     low, high = 0.65 * BELLY, BELLY + 0.35 * TOP

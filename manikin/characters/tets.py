@@ -1,4 +1,4 @@
-"""Tetrahedral meshes: volumes, shapes, where points lie in them, and what a closed surface holds."""
+"""Tetrahedral meshes: volumes, shapes, where points lie in them, and moments of closed surfaces."""
 
 from dataclasses import dataclass
 
@@ -82,7 +82,7 @@ def embed(points: Array, tets: Tets) -> Embedding:
 
 
 def moments(surface: Mesh) -> tuple[float, Array, Array]:
-    """Volume [m^3], first moment (3,) and second moment (3, 3) about the origin of what a closed surface holds.
+    """Volume [m^3], first moment (3,) and second moment (3, 3) about the origin of the inside of a closed surface.
 
     Sums over signed tetrahedra between the origin and each triangle: exact for the triangles as they are.
     """

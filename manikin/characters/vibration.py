@@ -38,7 +38,7 @@ def highest_frequency(tets: Tets, mass: Array, free: NDArray[np.bool_], young: f
 
 
 def stability_ratio(step: float, vibration: float, damping: float) -> float:
-    """How near a time step [s] is to the stability bound for a vibration [rad/s] with damping [s]: unstable from 1 on.
+    """How near a time step [s] is to the stability bound for a vibration [rad/s] with damping [s]: unstable at 1 and above.
 
     Symplectic Euler with the damping force of the last step is stable while h^2 w^2 + 2 h damping w^2 < 4.
     """

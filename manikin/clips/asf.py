@@ -18,7 +18,7 @@ from manikin.spatial import quat_conjugate, quat_multiply
 Array = NDArray[np.float64]
 
 INCH = 0.0254
-# AMC files carry no rate. Most of the CMU database, where nearly all of them come from, is 120 Hz; some of it is 60.
+# AMC files carry no rate. Nearly all of them come from the CMU database; most of it is 120 Hz, some 60.
 USUAL_RATE = 120.0
 FREEDOMS = ("tx", "ty", "tz", "rx", "ry", "rz", "l")
 
@@ -43,7 +43,7 @@ class Asf(NamedTuple):
 
 
 def skeleton_for(motion: Path) -> Path:
-    """The one .asf in the folder of an .amc, or the one whose name begins its name (02.asf for 02_01.amc)."""
+    """The only .asf in the folder of an .amc, or the one whose name is the start of its name (02.asf for 02_01.amc)."""
     try:
         found = sorted(f for f in motion.parent.iterdir() if kind_of(f) == ".asf")
     except OSError:
@@ -78,7 +78,7 @@ def read_asf(path: Path) -> Asf:
         elif section == ":hierarchy":
             links = _hierarchy(lines, bones)
         elif not section.startswith(":") and lines.at < 3:
-            lines.fail(f"an ASF file begins with :version, here is '{words[0][:40]}'")
+            lines.fail(f"an ASF file begins with :version, found '{words[0][:40]}'")
         # :version, :name, :documentation, :skin and whatever else programs add hold nothing needed here
     for name, there in ((":root", "root" in bones), (":bonedata", len(bones) > 1), (":hierarchy", links is not None)):
         if not there:
@@ -129,7 +129,7 @@ def _bones(lines: Lines, degrees: bool, bones: dict[str, Bone]) -> None:
     while _inside(lines):
         words = lines.take("begin")
         if words[0].lower() != "begin":
-            lines.fail(f"'begin' of a bone is expected, here is '{words[0][:40]}'")
+            lines.fail(f"'begin' of a bone is expected, found '{words[0][:40]}'")
         bone = _bone(lines, degrees)
         if bone.name in bones:
             lines.fail(f"a second bone is called '{bone.name[:40]}'")
@@ -167,13 +167,13 @@ def _bone(lines: Lines, degrees: bool) -> Bone:
 
 def _three(lines: Lines, words: list[str], what: str) -> list[float]:
     if len(words) != 3:
-        lines.fail(f"{what} needs three numbers, here are {len(words)}")
+        lines.fail(f"{what} needs three numbers, found {len(words)}")
     return lines.numbers(words, what)
 
 
 def _axis_order(lines: Lines, word: str) -> str:
     if sorted(word.upper()) != ["X", "Y", "Z"]:
-        lines.fail(f"'{word[:40]}' is no order of axes (such as XYZ)")
+        lines.fail(f"'{word[:40]}' is not an order of axes (such as XYZ)")
     return word.upper()
 
 
@@ -200,7 +200,7 @@ def _hierarchy(lines: Lines, bones: dict[str, Bone]) -> dict[str, str]:
     out: dict[str, str] = {}
     words = lines.take("begin")
     if words[0].lower() != "begin":
-        lines.fail(f"'begin' of the hierarchy is expected, here is '{words[0][:40]}'")
+        lines.fail(f"'begin' of the hierarchy is expected, found '{words[0][:40]}'")
     while (words := lines.take("'end' of the hierarchy"))[0].lower() != "end":
         for name in words:
             if name not in bones:
@@ -238,7 +238,7 @@ def read_amc(path: Path, skeleton: Path | None = None, fps: float | None = None)
     table, columns = _read_values(lines, asf, asf_path)
     notes: tuple[str, ...] = (f"skeleton: {asf_path.name}",)
     if fps is None:
-        notes += (f"an AMC file carries no rate: {USUAL_RATE:g} Hz is taken, as in most of the CMU database; some of it is 60",)
+        notes += (f"an AMC file carries no rate: {USUAL_RATE:g} Hz is assumed, as in most of the CMU database; some is 60",)
     return _assemble(asf, table, columns, fps or USUAL_RATE, notes)
 
 
@@ -267,14 +267,14 @@ def _read_values(lines: Lines, asf: Asf, asf_path: Path) -> tuple[Array, dict[st
             seen, begun = set(), lines.at
         else:
             if not frames:
-                lines.fail(f"the number of the first frame is expected, here is '{words[0][:40]}'")
+                lines.fail(f"the number of the first frame is expected, found '{words[0][:40]}'")
             if words[0] not in by_name:
                 lines.fail(f"skeleton {asf_path.name} has no bone '{words[0][:40]}'{did_you_mean(words[0], by_name)}")
             bone = by_name[words[0]]
             if bone.name in seen:
                 lines.fail(f"bone '{bone.name}' occurs twice in one frame")
             if len(words) - 1 != len(bone.freedom):
-                lines.fail(f"bone '{bone.name}' has {len(bone.freedom)} degrees of freedom, here are {len(words) - 1} values")
+                lines.fail(f"bone '{bone.name}' has {len(bone.freedom)} degrees of freedom, found {len(words) - 1} values")
             seen.add(bone.name)
             start = columns[bone.name]
             frames[-1][start : start + len(bone.freedom)] = lines.numbers(words[1:], f"bone '{bone.name}'")

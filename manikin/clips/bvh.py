@@ -57,10 +57,10 @@ def read_bvh(path: Path) -> SkeletonMotion:
 def _read_hierarchy(lines: Lines) -> _Hierarchy:
     words = lines.take("HIERARCHY")
     if [w.upper() for w in words] != ["HIERARCHY"]:
-        lines.fail(f"a BVH file begins with HIERARCHY, here is '{' '.join(words)[:40]}'")
+        lines.fail(f"a BVH file begins with HIERARCHY, found '{' '.join(words)[:40]}'")
     words = lines.take("ROOT")
     if words[0].upper() != "ROOT":
-        lines.fail(f"ROOT is expected, here is '{words[0][:40]}'")
+        lines.fail(f"ROOT is expected, found '{words[0][:40]}'")
     out = _Hierarchy()
     stack = [_open_joint(lines, out, words, -1)]
     while stack:
@@ -109,14 +109,14 @@ def _open_joint(lines: Lines, out: _Hierarchy, words: list[str], parent: int) ->
 def _expect_brace(lines: Lines, what: str) -> None:
     words = lines.take(f"'{{' of {what}")
     if words != ["{"]:
-        lines.fail(f"'{{' of {what} is expected, here is '{' '.join(words)[:40]}'")
+        lines.fail(f"'{{' of {what} is expected, found '{' '.join(words)[:40]}'")
 
 
 def _offset(lines: Lines, words: list[str], before: object) -> list[float]:
     if before is not None:
         lines.fail("a second OFFSET of the same joint")
     if len(words) != 4:
-        lines.fail(f"OFFSET needs three numbers, here are {len(words) - 1}")
+        lines.fail(f"OFFSET needs three numbers, found {len(words) - 1}")
     return lines.numbers(words[1:], "OFFSET")
 
 
@@ -144,7 +144,7 @@ def _end_site(lines: Lines) -> tuple[float, float, float]:
     offset = None
     while (words := lines.take("the '}' of an End Site"))[0] != "}":
         if words[0].upper() != "OFFSET":
-            lines.fail(f"an End Site holds an OFFSET only, here is '{words[0][:40]}'")
+            lines.fail(f"an End Site holds an OFFSET only, found '{words[0][:40]}'")
         offset = _offset(lines, words, offset)
     if offset is None:
         lines.fail("an End Site without OFFSET")
@@ -166,7 +166,7 @@ def _read_frames(lines: Lines, width: int, joints: int) -> tuple[Array, float]:
     if words[0] == "}":
         lines.fail("one '}' too many")
     if [w.upper() for w in words] != ["MOTION"]:
-        lines.fail(f"MOTION is expected after the hierarchy, here is '{' '.join(words)[:40]}'")
+        lines.fail(f"MOTION is expected after the hierarchy, found '{' '.join(words)[:40]}'")
     frames = lines.whole(_labelled(lines, "Frames:"), "Frames")
     if not frames:
         lines.fail("Frames is 0: there is no motion")
@@ -185,9 +185,9 @@ def _read_frames(lines: Lines, width: int, joints: int) -> tuple[Array, float]:
     while lines:
         words = lines.take("a frame")
         if len(table) == frames:
-            lines.fail(f"Frames announces {frames} frames, here is one more")
+            lines.fail(f"Frames announces {frames} frames, found one more")
         if len(words) != width:
-            lines.fail(f"frame {len(table) + 1} has {len(words)} numbers, the channels are {width}")
+            lines.fail(f"frame {len(table) + 1} has {len(words)} numbers for {width} channels")
         table.append(np.array(lines.numbers(words, f"frame {len(table) + 1}")))
     if len(table) != frames:
         raise lines.wrong(f"Frames announces {frames} frames, the file ends after {len(table)}", max(first, len(lines.lines)))
@@ -200,7 +200,7 @@ def _labelled(lines: Lines, label: str) -> str:
     head = text[: len(label)]
     words = text[len(label) :].split()
     if head.lower() != label.lower() or len(words) != 1:
-        lines.fail(f"'{label} ...' is expected, here is '{text[:40]}'")
+        lines.fail(f"'{label} ...' is expected, found '{text[:40]}'")
     return words[0]
 
 

@@ -33,7 +33,7 @@ class Clip:
     def __post_init__(self) -> None:
         frames = len(self.qpos)
         if not frames or self.qpos.shape != (frames, 7 + len(self.joints)) or self.contacts.shape != (frames, 2):
-            raise ClipError("a clip's arrays do not fit each other")
+            raise ClipError("a clip's arrays do not match in shape")
         if not np.isfinite(self.qpos).all() or not (0 < self.fps < np.inf and 0 < self.height < np.inf):
             raise ClipError("a clip's numbers must be finite, its fps and height above zero")
         if float(np.abs(self.qpos).max()) > LARGEST or not (self.fps <= FASTEST and self.height <= TALLEST):

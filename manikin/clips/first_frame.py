@@ -30,7 +30,7 @@ def first_frame(motion: SkeletonMotion, roles: Mapping[str, int], stature: float
         return []
     places, _ = global_poses(motion)
     trouble = _trouble(places, roles, body, stature, ground)
-    out = [f"the first frame does not stand: {trouble}"] if trouble else []
+    out = [f"the first frame is not a standing pose: {trouble}"] if trouble else []
     if len(motion.root) > 1:
         last = min(len(motion.root) - 1, max(1, round(0.1 * motion.fps)))
         speed = float(np.linalg.norm(motion.root[last] - motion.root[0])) * motion.fps / last

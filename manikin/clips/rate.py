@@ -1,7 +1,7 @@
 """Is the frame rate right? Evidence from gravity, walking and joint speeds.
 
 At twice the right rate everything moves twice as fast and accelerates four times as much. Four signs, the most certain
-first: a body in the air falls with g; a body on the ground does not accelerate downwards much faster; in walking, the ratio of
+first: a body in the air falls at g; a body on the ground does not accelerate downwards much faster; in walking, the ratio of
 step length to step frequency changes little with speed (Sekiya et al. 1996); limbs rotate only so fast. Slow movements on the
 spot show none of them, and nothing is reported.
 """
@@ -29,7 +29,7 @@ _RATIO, _USUAL_RATIO = (1.12, 2.5), 1.48
 _SLOWEST = 5.0
 # people who lift their feet higher than this [legs] sneak or run; those with longer steps than this [legs] run
 _LIFTED, _RUNS = 0.3, 1.1
-# speed [rad/s] of upper arms, forearms, thighs and shanks that is exceeded in one frame of 200; and what is usual in sport
+# speed [rad/s] of upper arms, forearms, thighs and shanks that one frame in 200 exceeds; and what is usual in sport
 _FAST, _USUAL_FAST = 26.0, 13.0
 # a wrong rate is usually a multiple or a simple fraction of the right one
 _FACTORS = (1 / 4, 1 / 3, 1 / 2, 2.0, 3.0, 4.0)
@@ -45,7 +45,7 @@ def rate_doubts(motion: SkeletonMotion) -> list[str]:
         doubt = sign(motion, places, roles)
         if doubt is not None:
             what, factor = doubt
-            return [f"{what}: the rate is rather {motion.fps * factor:.0f} Hz than {motion.fps:g}"]
+            return [f"{what}: the rate is more likely {motion.fps * factor:.0f} Hz than {motion.fps:g}"]
     return []
 
 
@@ -61,7 +61,7 @@ def _flight(motion: SkeletonMotion, places: Array, roles: Roles) -> Doubt:
     pull = flight_pull(motion)
     if pull is None or _FLIGHT[0] < pull / GRAVITY < _FLIGHT[1]:
         return None
-    return f"in free flight the body falls with {pull:.1f} m/s^2", float(np.sqrt(GRAVITY / pull))
+    return f"in free flight the body falls at {pull:.1f} m/s^2", float(np.sqrt(GRAVITY / pull))
 
 
 def flight_pull(motion: SkeletonMotion) -> float | None:
@@ -106,7 +106,7 @@ def _pull(motion: SkeletonMotion, places: Array, roles: Roles) -> Doubt:
     pull = float(np.percentile(down[edge : len(down) - edge], 95))
     if pull < _PULL * GRAVITY:
         return None
-    return f"the body accelerates downwards with {pull:.0f} m/s^2, gravity gives 9.8", _snapped(float(np.sqrt(GRAVITY / pull)))
+    return f"the body accelerates downwards at {pull:.0f} m/s^2, gravity gives 9.8", _snapped(float(np.sqrt(GRAVITY / pull)))
 
 
 class Pace(NamedTuple):

@@ -1,7 +1,7 @@
-"""Which joint of another skeleton is which of ours, by names in the usual styles (CMU, Mixamo, Biovision, 3ds Max, SMPL).
+"""Matches the joints of another skeleton to ours by name, in the usual styles (CMU, Mixamo, Biovision, 3ds Max, SMPL).
 
-The joints of the five usual families differ in words, in how they mark the side, and in what "shoulder", "hip" and "foot"
-mean: the other joints of the skeleton decide.
+The five styles use different words, mark the side differently, and mean different joints by "shoulder", "hip" and "foot":
+there the other joints of the skeleton decide.
 """
 
 import re
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from manikin.clips.skeleton import SkeletonMotion
 from manikin.errors import ClipError
 
-# our role: words in order of preference, without side, blanks and signs
+# our role: names in order of preference, without side, spaces and punctuation
 _TRUNK: dict[str, tuple[str, ...]] = {
     "pelvis": ("hips", "pelvis", "hip", "root", "lowertorso", "bip01", "bip001", "cog"),
     "neck": ("neck", "neck1", "lowerneck", "neck0", "neck01", "necklower"),
@@ -29,7 +29,7 @@ _SIDE: dict[str, tuple[str, ...]] = {
     "foot": ("foot", "ankle", "feet"),
     "toes": ("toebase", "toe", "toes", "toe0", "ball", "toe01", "toebase01", "balljoint", "foot"),
 }
-# without these no human motion can be recognised
+# a human motion must have all of these
 NEEDED = ("pelvis", *(f"{part}_{s}" for s in "lr" for part in ("upper_arm", "forearm", "hand", "thigh", "shank", "foot")))
 
 _PREFIX = re.compile(r"^(.*:|mixamorig\d*_?|bip0*1?[ _]|character\d*_|b_|def[-_]|j_bip_(c_)?|m_avg_)", re.IGNORECASE)
@@ -38,7 +38,7 @@ _PREFIX = re.compile(r"^(.*:|mixamorig\d*_?|bip0*1?[ _]|character\d*_|b_|def[-_]
 def split_side(name: str) -> tuple[str, str]:
     """'mixamorig:LeftUpLeg' -> ('upleg', 'l'); 'Bip01 R Thigh' -> ('thigh', 'r'); 'Spine1' -> ('spine1', '')."""
     plain = _PREFIX.sub("", name) or name
-    # CamelCase and digits apart from letters, then words
+    # split CamelCase, and digits from letters
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", plain)
     low = [w.lower() for w in words]
     for k in (0, len(low) - 1) if low else ():
@@ -56,7 +56,7 @@ def split_side(name: str) -> tuple[str, str]:
 
 
 def find_roles(motion: SkeletonMotion) -> dict[str, int]:
-    """Joint numbers by role: ours, with `neck` (where the neck begins), `head`, and `chest` (what carries neck and arms)."""
+    """Joint index of each role found; `neck` is where the neck begins, `chest` the joint that carries neck and arms."""
     parts = [split_side(name) for name in motion.joints]
     roles: dict[str, int] = {}
     for role, words in _TRUNK.items():
@@ -68,18 +68,18 @@ def find_roles(motion: SkeletonMotion) -> dict[str, int]:
             found = _first(parts, words, side, skip={roles.get(f"{p}_{side}") for p in _SIDE if f"{p}_{side}" in roles})
             if found is not None:
                 roles[f"{part}_{side}"] = found
-        _settle(motion, parts, roles, side)
-    _settle_trunk(motion, roles)
+        _resolve_words(motion, parts, roles, side)
+    _resolve_trunk(motion, roles)
     return roles
 
 
 def require_roles(motion: SkeletonMotion, where: str) -> dict[str, int]:
-    """Like find_roles, with an error that names missing joints and those that the file has."""
+    """Like find_roles, but missing roles are an error, which also lists the joints of the file."""
     roles = find_roles(motion)
     missing = [role for role in NEEDED if role not in roles]
     if missing:
         have = ", ".join(motion.joints[:40])
-        raise ClipError(f"{where}: no joint is known for {', '.join(missing)} (the file has: {have})")
+        raise ClipError(f"{where}: no joint was recognised as {', '.join(missing)} (the file has: {have})")
     return roles
 
 
@@ -93,8 +93,8 @@ def _first(
     return None
 
 
-def _settle(motion: SkeletonMotion, parts: Sequence[tuple[str, str]], roles: dict[str, int], side: str) -> None:
-    """Words that mean different things in different skeletons."""
+def _resolve_words(motion: SkeletonMotion, parts: Sequence[tuple[str, str]], roles: dict[str, int], side: str) -> None:
+    """Resolve words that mean different joints in different skeletons."""
 
     def named(word: str) -> int | None:
         return _first(parts, (word,), side)
@@ -104,7 +104,7 @@ def _settle(motion: SkeletonMotion, parts: Sequence[tuple[str, str]], roles: dic
     if arm is None and clavicle is not None and forearm is not None and motion.parents[forearm] == clavicle:
         roles[f"upper_arm_{side}"] = clavicle
         del roles[f"clavicle_{side}"]
-    # an "arm" that carries an "elbow"-less hand: Arm, Elbow and Arm, ForeArm are handled above; "ankle" next to "foot": SMPL
+    # where a "foot" hangs below an "ankle" (SMPL), the ankle is our foot and the "foot" our toes
     ankle, foot = named("ankle"), named("foot")
     if ankle is not None and foot is not None and ankle in _ancestors(motion, foot):
         roles[f"foot_{side}"], roles[f"toes_{side}"] = ankle, foot
@@ -116,7 +116,7 @@ def _settle(motion: SkeletonMotion, parts: Sequence[tuple[str, str]], roles: dic
         roles[f"hand_{side}"] = hand if named("radius") is not None else wrist
 
 
-def _settle_trunk(motion: SkeletonMotion, roles: dict[str, int]) -> None:
+def _resolve_trunk(motion: SkeletonMotion, roles: dict[str, int]) -> None:
     legs = [roles[r] for r in ("thigh_l", "thigh_r") if r in roles]
     arms = [roles[r] for r in ("clavicle_l", "clavicle_r", "upper_arm_l", "upper_arm_r") if r in roles]
     # the pelvis is the last joint that carries both legs
@@ -131,10 +131,10 @@ def _settle_trunk(motion: SkeletonMotion, roles: dict[str, int]) -> None:
 
 
 def _ancestors(motion: SkeletonMotion, joint: int) -> list[int]:
-    out, here = [], int(motion.parents[joint])
-    while here >= 0:
-        out.append(here)
-        here = int(motion.parents[here])
+    out, above = [], int(motion.parents[joint])
+    while above >= 0:
+        out.append(above)
+        above = int(motion.parents[above])
     return out
 
 

@@ -42,9 +42,9 @@ class SkeletonMotion:
         frames, count = len(self.root), len(self.joints)
         shapes = (self.parents.shape, self.offsets.shape, self.rotations.shape, self.root.shape)
         if not frames or not count or shapes != ((count,), (count, 3), (frames, count, 4), (frames, 3)):
-            raise ClipError("a motion's arrays do not fit each other")
+            raise ClipError("a motion's arrays do not match in shape")
         if self.parents[0] != -1 or (self.parents[1:] < 0).any() or (self.parents >= np.arange(count)).any():
-            raise ClipError("a motion's joints must come after their parents, one root first")
+            raise ClipError("a motion's joints must come after their parents, and the only root first")
         if not all(np.isfinite(a).all() for a in (self.offsets, self.rotations, self.root)) or not 0 < self.fps < np.inf:
             raise ClipError("a motion's numbers must be finite, its rate above zero")
 

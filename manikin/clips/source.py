@@ -69,7 +69,7 @@ def prepare(raw: SkeletonMotion) -> SkeletonMotion:
 
 
 def _unit(motion: SkeletonMotion, roles: dict[str, int]) -> tuple[float, str]:
-    """Metres per unit: what the file says when that makes a human, else the usual unit that does, by the length of the legs."""
+    """Metres per unit: the file's, if it gives a human stature (from the length of the legs), else the usual unit that does."""
     stature = _raw_stature(motion, roles)
     if motion.metres is not None and STATURES[0] <= stature * motion.metres <= STATURES[1]:
         return motion.metres, "as the file says"

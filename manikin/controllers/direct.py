@@ -48,7 +48,7 @@ class Direct:
 
     formulation: what is minimised among equal solutions: acceleration (keeps moving), velocity (stops, Eq. 15), torque (and
     the speed of joints that no task needs).
-    damping: how much it counts against the tasks; the square root of the document's alpha (Eq. 12).
+    damping: the weight of this against the tasks; the square root of the document's alpha (Eq. 12).
     contact_joints: whether a bone that rests on the ground is tied to it while control is computed (section 5.4).
     unilateral: while a bone bears weight the pressure under it stays inside the hull of its contact points, so that it does not
     tip over its edge. Where joint limits make that impossible, it tips.

@@ -30,8 +30,8 @@ class Solution(NamedTuple):
 
     ctrl: the torques sent to the actuators, within their limits and compensated for implicit damping.
 
-    ground (m, 3): forces [N] at the sole points of characters on their own feet; short: by how much [m/s^2] the ground
-    could not supply what the tasks needed, before they were solved again with what it can supply.
+    ground (m, 3): forces [N] at the sole points of characters on their own feet; short: how far
+    [m/s^2] the ground fell short of what the tasks needed, before they were solved again with what it can supply.
     missed: for each task the length of wanted minus commanded acceleration.
     warnings: tasks that have no effect, and why.
     """
@@ -53,10 +53,10 @@ class Prioritized:
 
     compensate: False is the classic projection, which does not account for what higher tasks do to lower ones.
     limits: what no task may break, such as joint limits.
-    max_acceleration: no level changes the motion by more than it takes to accelerate the whole mass by this [m/s^2]; 7 is
-    enough for lifting and catching, a throw takes 20.
-    restrain: shorten what joints cannot do as a whole (see restraint.py); False clips each torque, and keeps strict priority
-    also beyond the torque limits.
+    max_acceleration: no level changes the motion by more than it takes to give the whole mass this acceleration [m/s^2];
+    7 is enough for lifting and catching, a throw takes 20.
+    restrain: scale back, as a whole, motions that the joints cannot do (see restraint.py); False clips each torque, and keeps
+    strict priority even beyond the torque limits.
     """
 
     soft: float = 0.1
@@ -121,7 +121,7 @@ class Prioritized:
             return _no_rows(world.model.nv), np.zeros(0)
         measure = task.measure
         assert isinstance(measure, Posture)
-        # its rows are known: a law needs value and rate only
+        # its rows are known, and a law needs only value and rate
         wanted = np.empty(len(measure.dofs))
         task.command(world, Reading(*measure.angles(world.dynamics())), dt, wanted)
         return response.rows_of_dofs(measure.dofs), wanted
@@ -153,7 +153,8 @@ def _drive(
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
     torque: Array, demand: Array, reaction: Array,
 ) -> Array:  # fmt: skip
-    """Torques of a motion, the actuator inputs that produce them, and the constraint forces; its joint accelerations."""
+    """Fill in the torques of a motion, the actuator inputs that produce them and the constraint forces; returns its joint
+    accelerations."""
     torques(z, h, L, lever, actuated, tied, soles, ground, LD, root, start, count, column, torque, reaction)
     # damping is integrated implicitly, as if the inertia were M + dt D: add dt D qacc so that qacc is realised
     qacc = acceleration(z, units)[actuated]
@@ -164,7 +165,7 @@ def _drive(
 
 @kernel
 def _clip(ctrl: Array, motors: Motors) -> None:
-    """NaN stays NaN: the world reports it."""
+    """Clip to the torque limits. NaN stays NaN: the world reports it."""
     for j in range(ctrl.shape[0]):
         t = ctrl[j]
         ctrl[j] = motors.weakest[j] if t < motors.weakest[j] else motors.strongest[j] if t > motors.strongest[j] else t
@@ -185,7 +186,7 @@ def _restrain(
     units: Array, LD: Array, root: Array, start: NDArray[np.int32], count: NDArray[np.int32], column: NDArray[np.int32],
     torque: Array, ctrl: Array, reaction: Array,
 ) -> None:  # fmt: skip
-    """Shorten a motion, and everything that follows from it, towards the motion `rest` until all limits hold."""
+    """Scale back a motion, and everything that follows from it, towards the motion `rest` until all limits hold."""
     other_torque, other_demand, other_reaction = np.empty_like(torque), np.empty_like(ctrl), np.empty_like(reaction)
     rest_qacc = _drive(
         rest, rest_ground, soles, motors, h, L, lever, actuated, tied, units, LD, root, start, count, column,
@@ -287,7 +288,7 @@ def _solve_on_feet(
         joint_rows = units[actuated]
         brake(joint_rows, low, high, motion, basis, decided, motors, rest)
         if press(rest, h, rigid, soles, touching, spans, rest_ground, LD, root, start, count, column) > MET:
-            # the wrench comes first here as well; where it is imposed already, this changes nothing
+            # the wrench has priority over braking too; where it is already imposed, this changes nothing
             basis, motion = basis.copy(), motion.copy()
             decided = give_wrench(h, rigid, soles, spans, rest_ground, motion, basis, decided, LD, root, start, count, column)
             brake(joint_rows, low, high, motion, basis, decided, motors, rest)
@@ -322,7 +323,7 @@ Listed = tuple[bool, int, Measure, float, float | None]
 
 @lru_cache(64)
 def _arrange(actuated: int, *tasks: Listed) -> tuple[tuple[int, ...], int | None, Array, tuple[int, ...]]:
-    """The tasks, by their places in the list, that make the levels; the posture below them that uses the remaining freedom; the
+    """The tasks, by index, that make the levels; the posture below them that uses the remaining freedom; the
     levels as the kernel reads them; and active tasks that have no effect. They stay the same from step to step."""
     order, last, dropped = _split(actuated, tasks)
     rows = plan_of(*(tasks[k][2] for k in order)).rows

@@ -1,8 +1,8 @@
-"""Restraint: what a controller asks of the joints stays within their torques and within the speed of people's joints.
+"""Restraint: keeps commanded motions within joint torque limits and human joint speeds.
 
-Torques that are clipped one by one have nothing to do with the motion that was planned: they drive light joints to hundreds of
-radians per second. So a motion beyond the limits is shortened as a whole, towards one that only brakes the joints (see
-Abe & Popovic 2006, section 4.2, on why joint torques should not be clipped).
+Torques that are clipped one by one no longer produce the planned motion: they accelerate light joints to hundreds of radians
+per second. So a motion beyond the limits is scaled back as a whole, towards one that only brakes the joints (see Abe & Popovic
+2006, section 4.2, on why joint torques should not be clipped).
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from manikin.linear.nullspace import follow_joints
 
 Array = NDArray[np.float64]
 
-# no joint is driven faster [rad/s]: the elbow of a pitcher extends at 2,300 degrees per second (Fleisig et al. 1999)
+# no joint is driven faster than this [rad/s]: the elbow of a pitcher extends at 2,300 degrees per second (Fleisig et al. 1999)
 FASTEST = 40.0
 # time constant [s] with which joints are braked
 BRAKING = 0.05
@@ -23,7 +23,7 @@ BRAKING = 0.05
 
 class Motors(NamedTuple):
     """What the actuated joints can do, and how fast they move: torque limits [N m], inertia that implicit damping adds
-    [kg m^2], speeds [rad/s], the time [s] until the next decision, and whether motions are shortened to what they can do."""
+    [kg m^2], speeds [rad/s], the time [s] until the next decision, and whether motions are scaled back to these limits."""
 
     weakest: Array
     strongest: Array
@@ -34,8 +34,8 @@ class Motors(NamedTuple):
 
 
 def limits_at(weakest: Array, strongest: Array, speed: Array) -> tuple[Array, Array]:
-    """Torque limits at the joints' speeds: a muscle that shortens faster pulls less, down to nothing at FASTEST (Hill 1938, as
-    a straight line); one that is being stretched keeps its strength. Joints without a limit stay without one."""
+    """Torque limits at the joints' speeds: the faster a muscle shortens, the less it pulls, down to nothing at FASTEST (Hill
+    1938, as a straight line); one that is being stretched keeps its strength. Joints without a limit stay without one."""
     down, up = np.empty_like(weakest), np.empty_like(strongest)
     _at_speed(weakest, strongest, speed, down, up)
     return down, up
@@ -79,7 +79,7 @@ def brake(
 
 @kernel
 def _largest(rest: float, full: float, low: float, high: float) -> float:
-    """The largest fraction f of the step from `rest` to `full` that stays in [low, high], or does not lead further out."""
+    """The largest fraction of the step from `rest` to `full` that stays in [low, high], or moves no further outside."""
     step = full - rest
     limit = high if step > 0 else low
     if step == 0 or (full - limit) * step <= 0:
@@ -89,7 +89,7 @@ def _largest(rest: float, full: float, low: float, high: float) -> float:
 
 @kernel
 def fraction(rest: Array, demand: Array, rest_qacc: Array, qacc: Array, motors: Motors) -> float:
-    """The largest fraction of the way from braking to the full motion on which all limits hold."""
+    """The largest fraction of the step from braking to the full motion for which all limits hold."""
     least = 1.0
     for j in range(demand.shape[0]):
         least = min(least, _largest(rest[j], demand[j], motors.weakest[j], motors.strongest[j]))

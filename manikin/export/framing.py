@@ -63,12 +63,12 @@ def across(points: Array, view: View, fovy: float, aspect: float) -> Array:
     sides, depth = _seen(points, view, aspect)
     depth = depth + view.distance
     half = np.tan(np.deg2rad(fovy) / 2)
-    # what is behind the camera is nowhere
+    # points behind the camera are not in the picture
     return np.where(depth[:, None] > 1e-6, sides / np.maximum(depth, 1e-6)[:, None] / half, np.inf)
 
 
 def fitted(points: Array, view: View, fovy: float, aspect: float, room: float = FILL) -> View:
-    """The view from the same direction that looks at the middle of points (n, 3) and is as near as shows them all."""
+    """The nearest view from the same direction that looks at the middle of points (n, 3) and shows them all."""
     x, y, z = (points.min(axis=0) + points.max(axis=0)) / 2
     view = replace(view, at=(float(x), float(y), float(z)))
     sides, depth = _seen(points, view, aspect)
@@ -79,7 +79,8 @@ def fitted(points: Array, view: View, fovy: float, aspect: float, room: float = 
 def framed(outlines: Sequence[Array], view: View, fovy: float, aspect: float, room: float = FILL) -> View:
     """A view, from the direction of `view`, that suits the size and the motion of what is shown at some moments.
 
-    It shows everything from one place. If that were far away, it is as near as each single moment allows, and has to follow.
+    It shows everything from one place. If that place is far away, the view is as near as each single moment allows, and has
+    to follow.
     """
     outlines = [points for points in outlines if len(points)]
     if not outlines:
@@ -107,8 +108,9 @@ def in_view(outlines: Sequence[Array], views: Sequence[View], fovy: float, aspec
 def keep_in_view(outlines: Sequence[Array], view: View, fovy: float, aspect: float, calm: float = 0.0) -> list[View]:
     """A view for each moment, given the outlines of the characters at these moments.
 
-    They are all the same while nothing leaves the picture. Otherwise the camera follows over the ground, as near as shows
-    everything; it keeps its height, so that a leap looks like one. calm: moments over which its path is smoothed.
+    They are all the same while nothing leaves the picture. Otherwise the camera follows over the ground, as near as it can be
+    while showing everything; it keeps its height, so that a leap looks like one. calm: moments over which its path is
+    smoothed.
     """
     views = [view] * len(outlines)
     if not outlines or min(len(points) for points in outlines) == 0 or in_view(outlines, views, fovy, aspect):

@@ -167,12 +167,12 @@ class _Builder:
             if k in bodies:
                 joints.append(nodes[bodies[k]])
                 continue
-            way = points.places[:, k]
-            g.nodes.append(gl.Node(name=name, translation=_points(way[0]).tolist()))
+            path = points.places[:, k]
+            g.nodes.append(gl.Node(name=name, translation=_points(path[0]).tolist()))
             joints.append(len(g.nodes) - 1)
             self._put_under(self.flesh_root, joints[-1])
-            if np.ptp(way, axis=0).max() > 1e-9:
-                self._animate(joints[-1], "translation", _points(way))
+            if np.ptp(path, axis=0).max() > 1e-9:
+                self._animate(joints[-1], "translation", _points(path))
         primitives = []
         for soft in surfaces:
             weights = soft.weights.astype("<f4")

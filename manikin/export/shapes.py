@@ -57,7 +57,7 @@ def _colour(model: mujoco.MjModel, geom: int) -> Colour:
 
 
 def material_name(colour: Colour, number: int) -> str:
-    """The palette's name of a colour; one that it does not have is known by its number in the file."""
+    """The palette's name of a colour; other colours are named by their number in the file."""
     known = [n for n, c in palette.MATERIALS.items() if np.allclose(c, colour[:3], atol=1e-4)]
     return known[0] if known else f"colour_{number}"
 

@@ -1,4 +1,4 @@
-"""Forces that only push: the combination of directions with weights that are never negative, nearest to a wrench.
+"""Forces that only push: the combination of directions, with weights that are never negative, that is nearest to a wrench.
 
 min over a >= 0 of |A a - b|^2 + ridge |a|^2. At the solution a = max(0, A^T r) / ridge with the residual r = b - A a, so the
 few numbers of r are the only unknowns: they minimise a convex function that is quadratic between kinks, and Newton's method
@@ -44,13 +44,13 @@ def push_only(A: Array, b: Array, ridge: float) -> tuple[Array, Array]:
             break
         step = cholesky_solve(H, -gradient)
         slope = dot(step, gradient)
-        here = _height(columns, b, ridge, r)
+        here = _objective(columns, b, ridge, r)
         size = 1.0
         for _ in range(40):
             for i in range(m):
                 trial[i] = r[i] + size * step[i]
-            # near the end heights differ by rounding only
-            if _height(columns, b, ridge, trial) <= here + 1e-4 * size * slope + 1e-15 * abs(here):
+            # near the minimum, values differ only by rounding
+            if _objective(columns, b, ridge, trial) <= here + 1e-4 * size * slope + 1e-15 * abs(here):
                 break
             size *= 0.5
         moved = 0.0
@@ -68,7 +68,7 @@ def push_only(A: Array, b: Array, ridge: float) -> tuple[Array, Array]:
 
 
 @routine
-def _height(columns: Array, b: Array, ridge: float, r: Array) -> float:
+def _objective(columns: Array, b: Array, ridge: float, r: Array) -> float:
     total = 0.5 * dot(r, r) - dot(b, r)
     for j in range(columns.shape[0]):
         s = dot(columns[j], r)

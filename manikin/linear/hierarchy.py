@@ -21,8 +21,8 @@ from manikin.compiled import kernel
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# directions that move a level's rows by less than this fraction of its strongest one are rounding: the level does not use them
-# up, and lower levels may
+# directions that move a level's rows by less than this fraction of its strongest one are rounding: the level does not claim
+# them, and lower levels may use them
 USED = 1e-7
 # how far an inequality may be missed by rounding, relative to its own row
 EXACT = 1e-9
@@ -41,7 +41,7 @@ class Level(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """low <= C x <= high. stiff (m,): when not all can hold, they yield in inverse proportion to the square of it."""
+    """low <= C x <= high. stiff (m,): when not all can hold, they yield in inverse proportion to its square."""
 
     C: Array
     low: Array
@@ -90,13 +90,13 @@ def solve_stacked(A: Array, b: Array, ends: Ints, bounds: Bounds, R: Array, r: A
 
 @cache
 def identity(n: int) -> Array:
-    """The unit matrix, shared: read only."""
+    """The identity matrix: shared, so read-only."""
     return np.eye(n)
 
 
 @cache
 def _senses(count: int) -> NDArray[np.int32]:
-    """For the solver: so many plain inequalities."""
+    """Constraint types for the solver: `count` plain inequalities."""
     return np.zeros(count, np.int32)
 
 

@@ -13,7 +13,7 @@ from manikin.compiled import kernel, routine
 
 Array = NDArray[np.float64]
 
-# Keeps the solve for the last level regular; its rows have length one.
+# Keeps the solve for the last level regular; rows have length one.
 DAMPING = 1e-7
 
 # A direction whose length is below this fraction of its row counts as already used (machine precision).
@@ -42,7 +42,7 @@ def cholesky(A: Array) -> None:
             size = 1.0 / np.sqrt(max(A[p, p], 1e-300))
             for k in range(p, n):
                 A[p, k] *= size
-        # subtract four rows at a time from all that follow: each row is then read and written a quarter as often
+        # subtract four rows at a time from all that follow: each of these is then read and written a quarter as often
         if stop < n:
             a, b, c, d = A[j], A[j + 1], A[j + 2], A[j + 3]
             for i in range(stop, n):
@@ -73,9 +73,9 @@ def cholesky_solve(A: Array, b: Array) -> Array:
 
 @kernel
 def project(row: Array, basis: Array, count: int) -> float:
-    """Remove the span of the first `count` orthonormal rows of `basis` from `row`; the length that remains.
+    """Remove the span of the first `count` orthonormal rows of `basis` from `row`; returns the length that remains.
 
-    Gram-Schmidt loses accuracy when it removes most of a row: then it is done once more ("twice is enough").
+    Gram-Schmidt loses accuracy when it removes most of a row; it is then repeated ("twice is enough").
     """
     n = row.shape[0]
     before = dot(row, row)
@@ -93,14 +93,14 @@ def project(row: Array, basis: Array, count: int) -> float:
 
 @kernel
 def claim(rows: Array, basis: Array, count: int) -> int:
-    """Add the span of `rows`, which are orthogonal to the basis and of length one at most, to it; the new count."""
+    """Add the span of `rows`, which are orthogonal to the basis and of length one at most, to it; returns the new count."""
     n = rows.shape[1]
     first = count
     for r in range(rows.shape[0]):
         if count >= n:
             return count
         row = rows[r].copy()
-        # a long row is orthogonal to the old basis to machine precision: only the new rows matter
+        # a long row is already orthogonal to the old basis, to machine precision: only the new rows matter
         length = project(row, basis[first:], count - first)
         if length < 0.1:
             length = project(row, basis, count)
@@ -139,9 +139,9 @@ def soft_inverse(strength: float, soft: float) -> float:
 
 @kernel
 def inverse_factor(gram: Array, least: float) -> tuple[bool, Array]:
-    """F with gram^-1 = F^T F, and whether every eigenvalue of gram is surely above `least`.
+    """F with gram^-1 = F^T F, and whether every eigenvalue of gram is certainly above `least`.
 
-    1 / trace(gram^-1) bounds the smallest eigenvalue from below: when it is large enough, no eigenvalue need be computed.
+    1 / trace(gram^-1) bounds the smallest eigenvalue from below: when that is large enough, no eigenvalue has to be computed.
     """
     k = gram.shape[0]
     inverse = np.zeros((k, k))
@@ -205,15 +205,15 @@ def solve_level(
     """One level: change `motion` so that rows @ motion is as close to `wanted` as the remaining freedom allows.
 
     rows are normalised here, so that `soft` is the fraction of a row's own mobility below which it is damped; `weights`
-    (1 or more) then say which row of a level counts more when not all can be met.
+    (1 or more) say which rows of a level count more when not all can be met.
     known, known_count: the motion and the part of the basis that are accounted for. With all of them (motion, count) the
-    level is compensated; with those of the constraints alone it is the classic projection, which does not account for what
-    higher levels already do to these rows.
+    level is compensated; with those of the constraints alone it is the classic projection, which ignores what higher levels
+    already do to these rows.
     """
     k, n = rows.shape
     left = np.empty((k, n))
     gap = np.empty(k)
-    # rows are at most of length one; what is damped is what would be with all weights equal to the smallest
+    # rows are at most of length one; directions are damped as if all weights were equal to the smallest
     heaviest = 1.0
     for r in range(k):
         heaviest = max(heaviest, weights[r])
@@ -239,7 +239,7 @@ def solve_level(
             gram[r, s] = dot(source[r], source[s])
             gram[s, r] = gram[r, s]
     answer = soft_solve(gram, gap, soft / heaviest)
-    # the step uses the projected rows: no lower level can change a higher one
+    # the step uses the projected rows, so no lower level can change a higher one
     for r in range(k):
         for i in range(n):
             motion[i] += answer[r] * left[r, i]
@@ -253,7 +253,7 @@ def follow_joints(
     """Use all remaining freedom for joint accelerations rows @ motion = wanted (weighted least squares).
 
     Rows are normalised, so that a joint's error is weighted by the inertia it moves: a hip counts more than a wrist.
-    G = A A^T with A the rows outside the basis, by difference: no row has to be projected on its own.
+    G = A A^T, with A the rows outside the basis, is found as a difference: no row has to be projected on its own.
     """
     k, n = rows.shape
     unit, gap = np.empty((k, n)), np.empty(k)
@@ -274,7 +274,7 @@ def follow_joints(
 
 @routine
 def _crossed(joint_rows: Array, motion: Array, low: Array, high: Array, held: NDArray[np.bool_]) -> tuple[int, float]:
-    """The joint whose acceleration is furthest beyond its bounds and is not held yet, and the bound; -1 if none."""
+    """The joint whose acceleration is furthest beyond its bounds and is not held yet, and the bound; -1 if there is none."""
     worst, joint, bound = 1e-6, -1, 0.0
     for j in range(joint_rows.shape[0]):
         if held[j]:
@@ -308,12 +308,12 @@ def solve_levels(
     """All levels, then the joints of the last one, with bounds on joint accelerations that every level obeys.
 
     rows (k, n), wanted and weights (k,), starts (levels + 1,): level l is rows[starts[l]:starts[l+1]].
-    longest: no level and no bound changes the motion z by more than this; infinite for no limit.
+    longest: no level and no bound changes the motion z by more than this (infinite: no limit).
     rest_rows (m, n), rest_wanted (m,): the last level, joint accelerations that use the remaining freedom.
     joint_rows (j, n), low, high (j,): bounds. A bound crossed by a level is imposed just above that level and the level is
     solved again: bounds hold like a highest level, yet no lower task can change a higher one through them.
-    fixed (n, n), fixed_count, fixed_motion: what constraints and passive joints have decided already.
-    motion (n,) becomes the motion z; returns how many joints rest on their bound.
+    fixed (n, n), fixed_count, fixed_motion: what constraints and passive joints have already decided.
+    motion (n,) becomes the motion z; returns how many joints are at their bound.
     """
     n = fixed.shape[0]
     motion[:] = fixed_motion
@@ -345,7 +345,7 @@ def solve_levels(
             if joint < 0:
                 break
             held[joint] = True
-            # back to before this level, with the bound imposed
+            # return to the state before this level, with the bound imposed
             for i in range(n):
                 motion[i] = before[i]
             count = require(joint_rows[joint], bound, motion, basis, count_before, 0.02)

@@ -1,1 +1,1 @@
-"""Motion data made useful: keyframes, nearest poses."""
+"""Motion data made ready for control: keyframes, retargeting, nearest poses."""

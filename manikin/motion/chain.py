@@ -41,7 +41,7 @@ class Chain:
         return self.bodies.index(name)
 
     def rest(self) -> Array:
-        """Places (B, 3) of all bodies in the zero pose, the root at zero."""
+        """Positions (B, 3) of all bodies in the zero pose, the root at zero."""
         places = np.zeros((len(self.bodies), 3))
         for b, parent in enumerate(self.parents):
             if parent >= 0:

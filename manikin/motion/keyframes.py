@@ -27,7 +27,7 @@ PAIRED = ("thigh", "shank", "foot", "toes", "clavicle", "upper_arm", "forearm", 
 
 @dataclass(frozen=True)
 class Key:
-    """A pose at a time: hinge angles [deg] and pelvis pitch [deg]. What else is given, the pose is bent to.
+    """A pose at a time: hinge angles [deg] and pelvis pitch [deg]. The pose is bent to meet whatever else is given.
 
     hand: where both hands are (left; mirrored); right, left: where one of them is [m]. palm: where the right palm faces.
     ahead: how far [m] the centre of mass is ahead of the ankles. firm: how much more (per radian) the trunk keeps its angles
@@ -74,7 +74,7 @@ def make_clip(world: World, character: Character, keys: Sequence[Key], fps: floa
 
     angles = PchipInterpolator(times, np.array([a for a, _ in solved]))(frames)
     pitch = PchipInterpolator(times, np.array([p for _, p in solved]))(frames)
-    # where every key says where the weight is, the frames between them carry it there too
+    # if every key places the centre of mass, so do the frames in between
     ahead = [k.ahead for k in keys if k.ahead is not None]
     weight = PchipInterpolator(times, np.array(ahead))(frames) if len(ahead) == len(keys) else None
     qpos = np.empty((len(frames), 7 + len(joints)))
@@ -124,7 +124,7 @@ def _targets(world: World, character: Character, key: Key) -> list[Target]:
 
 
 def _weight(world: World, character: Character, ahead: float) -> Target:
-    """The centre of mass so far ahead of the ankles, midway between the feet."""
+    """Target: the centre of mass `ahead` [m] in front of the ankles, midway between the feet."""
     mass = np.where(world.model.body_rootid == world.body(character.root), world.model.body_mass, 0.0)
     place = np.array([ahead - ANKLE[0] * character.height / 1.75, 0.0])
     return Target(CentreOfMass(mass, np.zeros_like(mass)), place, 20.0)
@@ -133,7 +133,7 @@ def _weight(world: World, character: Character, ahead: float) -> Target:
 def _solve(
     world: World, character: Character, angles: Array, pitch: float, more: Sequence[Target], stance: Stance, loose: float
 ) -> None:  # fmt: skip
-    """Feet flat at the stance (hard), joints near `angles`, pelvis near `pitch`, and what else is wished."""
+    """Feet flat at the stance (hard), joints near `angles`, pelvis near `pitch`, and whatever `more` asks for."""
     scale = character.height / 1.75
     model, data = world.model, world.data
     posture = posture_of(world, character)

@@ -29,7 +29,7 @@ MARKER = 0.08
 HAND_WEIGHT = 10.0
 # clips longer than this [frames] are searched with an index
 LONG = 1000
-# frames with less weight than this in a blend are left out; WIDTHS: their distance in widths
+# frames with less weight than this in a blend are left out; WIDTHS: that limit as a distance, in widths
 NEGLIGIBLE = 1e-6
 NONE: Displacements = MappingProxyType({})
 WIDTHS = float(np.sqrt(-2.0 * np.log(NEGLIGIBLE)))
@@ -209,7 +209,7 @@ class NearestPose:
     frames: Array  # (T, 3, 3 n) markers by axes
     motions: Array  # (T, 3 k): angles, rates, accelerations in the order of the posture's joints
     index: PoseIndex | None = None
-    # indices into `bodies` of what is displaced with a body: itself, and with a hand its forearm
+    # indices into `bodies` of what moves with a body: itself, and for a hand also its forearm
     along: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def distances(self, world: World) -> Array:

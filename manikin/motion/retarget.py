@@ -1,4 +1,4 @@
-"""Retargeting: the motion of another skeleton on the human, of any size.
+"""Retargeting: puts the motion of another skeleton on a human of any size.
 
 Least squares over the whole motion (spacetime.py): joint centres of the uniformly scaled source and orientations of its
 segments, joint limits as bounds. A first pass follows the source; feet that rest are found on the result (contacts.py); the
@@ -24,7 +24,7 @@ from manikin.errors import ClipError
 from manikin.motion.chain import Chain, chain_of, poses_of
 from manikin.motion.contacts import calm
 from manikin.motion.footprints import foot_contacts, heels_and_balls, planted
-from manikin.motion.spacetime import Goal, Habit, solve_motion
+from manikin.motion.spacetime import Goal, Prior, solve_motion
 from manikin.spatial import quat_conjugate, quat_from_axis_angle, quat_multiply, rotate
 
 Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ Progress = Callable[[float], None]
 
 # bodies whose joint centres follow the source's
 CENTRES = tuple(f"{part}_{s}" for s in "lr" for part in ("thigh", "shank", "foot", "upper_arm", "forearm", "hand"))
-# weights of orientations [m per rad]: an error of one radian counts like so many metres at a joint centre
+# weights of orientations [m per rad]: an error of one radian counts as much as this many metres at a joint centre
 ORIENTATIONS = {
     "pelvis": 0.08, "thorax": 0.08, "head": 0.15, "foot": 0.08, "toes": 0.03, "hand": 0.06, "thigh": 0.04, "upper_arm": 0.04,
 }  # fmt: skip
@@ -79,13 +79,13 @@ def retarget(
     report = progress or (lambda fraction: None)
     chain = chain_of(character)
     source = follow(motion, chain, where)
-    goals, habit = _goals(chain, source), _habit(chain)
+    goals, prior = _goals(chain, source), _prior(chain)
     root, angles = _first_guess(chain, source)
-    root, angles = solve_motion(chain, goals, habit, root, angles, motion.fps, 15, lambda done: report(0.5 * done))
+    root, angles = solve_motion(chain, goals, prior, root, angles, motion.fps, 15, lambda done: report(0.5 * done))
     poses = poses_of(chain, root, angles)
     contacts = foot_contacts(chain, poses, motion.fps)
     goals = planted(chain, goals, poses, contacts, motion.fps)
-    root, angles = solve_motion(chain, goals, habit, root, angles, motion.fps, 40, lambda done: report(0.5 + 0.5 * done))
+    root, angles = solve_motion(chain, goals, prior, root, angles, motion.fps, 40, lambda done: report(0.5 + 0.5 * done))
     # start above the origin, facing X: the mean direction of pelvis, chest and feet
     facing = [
         rotate(poses.rotation[0, chain.body(b)], np.array([1.0, 0.0, 0.0])) for b in ("pelvis", "thorax", "foot_l", "foot_r")
@@ -169,7 +169,7 @@ def _scale(chain: Chain, motion: SkeletonMotion, roles: dict[str, int]) -> float
 def _alignment(
     chain: Chain, motion: SkeletonMotion, roles: dict[str, int], bodies: dict[str, int], places: Array, rotations: Array
 ) -> dict[str, Array]:
-    """Turns (4,) of our bodies in the frames of the source's joints, from a pose in which both must agree.
+    """Rotations (4,) of our bodies in the frames of the source's joints, from a pose in which both must agree.
 
     That pose is the rest pose if it is upright (a T-pose or similar), else the most upright frame of the motion.
     Trunk and head face as the hips do; each bone of a limb is rotated from our zero pose by the smallest angle.
@@ -281,13 +281,13 @@ def _goals(chain: Chain, source: Targets) -> list[Goal]:
     return goals
 
 
-def _habit(chain: Chain) -> Habit:
+def _prior(chain: Chain) -> Prior:
     pull = np.full(len(chain.joints), 0.003)
     for k, joint in enumerate(chain.joints):
         for part, weight in PULL.items():
             if joint.startswith(part):
                 pull[k] = weight
-    return Habit(np.full(6 + len(chain.joints), SMOOTH), pull, np.clip(np.zeros(len(pull)), chain.low, chain.high))
+    return Prior(np.full(6 + len(chain.joints), SMOOTH), pull, np.clip(np.zeros(len(pull)), chain.low, chain.high))
 
 
 def _first_guess(chain: Chain, source: Targets) -> tuple[Array, Array]:

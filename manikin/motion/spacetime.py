@@ -1,7 +1,8 @@
-"""Whole motions by least squares: all frames at once, each near its own goals, all of them smooth in time.
+"""Whole motions by least squares: all frames at once, each near its goals, and the motion smooth in time.
 
-Levenberg-Marquardt on  sum of goals + (acceleration)^2 + (distance from rest)^2, with joint limits as bounds. The normal
-equations are banded, for accelerations couple a frame with the next two. Long motions are solved in windows that look ahead.
+Levenberg-Marquardt on  sum of (goal errors)^2 + (acceleration)^2 + (distance from rest)^2, with joint limits as bounds. The
+normal equations are banded, since accelerations couple each frame with the next two. Long motions are solved in windows that
+look ahead.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,11 +20,11 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-# frames of a window, and how far it looks beyond what it keeps
+# frames of a window that are kept, and how many more it looks ahead
 WINDOW, AHEAD = 300, 40
-# a step of the search changes no angle by more than this [rad], no place by more [m]
+# an iteration changes no angle [rad] and no position [m] by more than this
 _LONGEST = 0.5
-# how often a step is solved again when it passes limits
+# how many times a step is solved while it still crosses joint limits
 _TRIES = 3
 
 
@@ -32,7 +33,7 @@ class Goal:
     """Where a body (a point of it, or its orientation) should be in every frame, and how much it matters.
 
     point: (3,) [m] in the body's frame and target (T, 3); or None, and target (T, 4) is an orientation (quaternion).
-    weight (T,): per metre, or metres per radian; zero where it does not matter.
+    weight (T,): relative for points, metres per radian for orientations; zero where the goal does not matter.
     """
 
     body: int
@@ -45,7 +46,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Habit:
+class Prior:
     """Terms in addition to the goals: smoothness [m s^2] per column (6 + K,), rest weight and rest angles (K,)."""
 
     smooth: Array
@@ -54,10 +55,10 @@ class Habit:
 
 
 def solve_motion(
-    chain: Chain, goals: Sequence[Goal], habit: Habit, root: Array, angles: Array, fps: float,
+    chain: Chain, goals: Sequence[Goal], prior: Prior, root: Array, angles: Array, fps: float,
     iterations: int = 25, progress: Callable[[float], None] | None = None,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """The motion nearest its goals, from a first guess: root (T, 7), angles (T, K), both returned anew within the limits."""
+    """The motion nearest its goals, from a first guess root (T, 7), angles (T, K): new arrays, within the joint limits."""
     frames = len(root)
     root, angles = root.copy(), np.clip(angles, chain.low, chain.high)
     start = 0
@@ -65,27 +66,27 @@ def solve_motion(
         keep = min(start + WINDOW, frames)
         keep = frames if frames - keep < AHEAD else keep
         end = min(keep + AHEAD, frames)
-        # the two frames before are done: they only say where the motion comes from
+        # the two frames before the window are final: they only fix how the motion enters it
         first = max(0, start - 2)
         part = slice(first, end)
         cut = [g.cut(part) for g in goals]
-        _settle(chain, cut, habit, root[part], angles[part], fps, start - first, iterations)
+        _minimise(chain, cut, prior, root[part], angles[part], fps, start - first, iterations)
         if progress is not None:
             progress(keep / frames)
         start = keep
     return root, angles
 
 
-def _settle(
-    chain: Chain, goals: Sequence[Goal], habit: Habit, root: Array, angles: Array, fps: float, fixed: int, iterations: int
+def _minimise(
+    chain: Chain, goals: Sequence[Goal], prior: Prior, root: Array, angles: Array, fps: float, fixed: int, iterations: int
 ) -> None:  # fmt: skip
-    """Levenberg-Marquardt in place; `fixed` leading frames stay. Ends when a step changes no angle by 0.02 degrees."""
+    """Levenberg-Marquardt in place; the first `fixed` frames stay. Ends when a step changes no angle by 0.02 degrees."""
     damping = 1e-3
-    cost = _cost(chain, goals, habit, root, angles, fps)
+    cost = _cost(chain, goals, prior, root, angles, fps)
     for _ in range(iterations):
-        step = _step(chain, goals, habit, root, angles, fps, fixed, damping)
+        step = _step(chain, goals, prior, root, angles, fps, fixed, damping)
         new_root, new_angles = _moved(chain, root, angles, step)
-        new_cost = _cost(chain, goals, habit, new_root, new_angles, fps)
+        new_cost = _cost(chain, goals, prior, new_root, new_angles, fps)
         size = max(float(np.abs(step[:, :6]).max()), float(np.abs(new_angles - angles).max()))
         if new_cost > cost:
             damping *= 8.0
@@ -99,35 +100,35 @@ def _settle(
             break
 
 
-def _cost(chain: Chain, goals: Sequence[Goal], habit: Habit, root: Array, angles: Array, fps: float) -> float:
-    """Half the sum of squares that is made small."""
+def _cost(chain: Chain, goals: Sequence[Goal], prior: Prior, root: Array, angles: Array, fps: float) -> float:
+    """Half the sum of squares to be minimised."""
     total = 0.0
     poses = poses_of(chain, root, angles)
     for goal in goals:
-        total += float((_gap(goal, poses) ** 2).sum())
-    total += float(((habit.smooth * fps**2 * _changes(root, angles)) ** 2).sum())
-    return 0.5 * (total + float(((habit.pull * (angles - habit.rest)) ** 2).sum()))
+        total += float((_error(goal, poses) ** 2).sum())
+    total += float(((prior.smooth * fps**2 * _second_differences(root, angles)) ** 2).sum())
+    return 0.5 * (total + float(((prior.pull * (angles - prior.rest)) ** 2).sum()))
 
 
 def _step(
-    chain: Chain, goals: Sequence[Goal], habit: Habit, root: Array, angles: Array, fps: float, fixed: int, damping: float
+    chain: Chain, goals: Sequence[Goal], prior: Prior, root: Array, angles: Array, fps: float, fixed: int, damping: float
 ) -> Array:  # fmt: skip
     """One damped Gauss-Newton step (T, 6 + K) within the joint limits."""
     frames, width = len(root), 6 + len(chain.joints)
     H, g = _normal(chain, goals, root, angles)
-    H += np.diag(np.concatenate([np.zeros(6), habit.pull**2]) + damping)
-    g[:, 6:] -= habit.pull**2 * (angles - habit.rest)
-    smooth = (habit.smooth * fps**2) ** 2
+    H += np.diag(np.concatenate([np.zeros(6), prior.pull**2]) + damping)
+    g[:, 6:] -= prior.pull**2 * (angles - prior.rest)
+    smooth = (prior.smooth * fps**2) ** 2
     bands = _banded(H, smooth)
-    change = _changes(root, angles)
+    change = _second_differences(root, angles)
     for k, factor in enumerate((1.0, -2.0, 1.0)):
         g[k : k + len(change)] -= factor * smooth * change
-    # a joint at its limit that wants beyond stays there
-    stuck = np.zeros((frames, width), bool)
-    stuck[:, 6:] = ((angles <= chain.low + 1e-9) & (g[:, 6:] < 0)) | ((angles >= chain.high - 1e-9) & (g[:, 6:] > 0))
-    stuck[:fixed] = True
-    step = _bounded(bands, g, stuck, chain.low - angles, chain.high - angles)
-    # frame by frame, so that one wild frame does not hold up the others
+    # a joint at its limit that would move beyond it stays there
+    held = np.zeros((frames, width), bool)
+    held[:, 6:] = ((angles <= chain.low + 1e-9) & (g[:, 6:] < 0)) | ((angles >= chain.high - 1e-9) & (g[:, 6:] > 0))
+    held[:fixed] = True
+    step = _bounded(bands, g, held, chain.low - angles, chain.high - angles)
+    # limited frame by frame, so that one bad frame does not slow down the others
     return step * np.minimum(1.0, _LONGEST / np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-12))
 
 
@@ -137,33 +138,33 @@ def _moved(chain: Chain, root: Array, angles: Array, step: Array) -> tuple[Array
     return np.hstack([root[:, :3] + step[:, :3], orientation]), np.clip(angles + step[:, 6:], chain.low, chain.high)
 
 
-def _gap(goal: Goal, poses: Poses) -> Array:
-    """What is missing (T, 3), weighted."""
+def _error(goal: Goal, poses: Poses) -> Array:
+    """Weighted error (T, 3): from the present value to the target."""
     if goal.point is None:
-        missing = quat_to_rotvec(quat_multiply(goal.target, quat_conjugate(poses.rotation[:, goal.body])))
+        error = quat_to_rotvec(quat_multiply(goal.target, quat_conjugate(poses.rotation[:, goal.body])))
     else:
-        missing = goal.target - poses.point(goal.body, goal.point)
-    return goal.weight[:, None] * missing
+        error = goal.target - poses.point(goal.body, goal.point)
+    return goal.weight[:, None] * error
 
 
 def _normal(chain: Chain, goals: Sequence[Goal], root: Array, angles: Array) -> tuple[Array, Array]:
     """J^T J (T, n, n), lower triangles, and J^T e (T, n) of the goals."""
     poses = poses_of(chain, root, angles)
     used = [g for g in goals if g.weight.any()]
-    spots = np.stack([poses.place[:, g.body] if g.point is None else poses.point(g.body, g.point) for g in used])
-    return _gather(
+    points = np.stack([poses.place[:, g.body] if g.point is None else poses.point(g.body, g.point) for g in used])
+    return _accumulate(
         poses.place, poses.axis, quat_to_matrix(root[:, 3:]), chain.hinge_body, chain.reach,
-        np.array([g.body for g in used], np.int64), np.array([g.point is None for g in used]), spots,
-        np.stack([_gap(g, poses) for g in used]), np.stack([g.weight for g in used]),
+        np.array([g.body for g in used], np.int64), np.array([g.point is None for g in used]), points,
+        np.stack([_error(g, poses) for g in used]), np.stack([g.weight for g in used]),
     )  # fmt: skip
 
 
 @routine
-def _gather(
-    place: Array, axis: Array, frame: Array, hinge_body: Index, reach: Mask, body: Index, oriented: Mask, spots: Array,
-    gaps: Array, weight: Array,
+def _accumulate(
+    place: Array, axis: Array, frame: Array, hinge_body: Index, reach: Mask, body: Index, oriented: Mask, points: Array,
+    errors: Array, weight: Array,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Columns: root's place, root's rotation about its own axes, hinges. Only columns that move a goal are touched."""
+    """Columns: root position, root rotation about its own axes, hinges. Only columns that move a goal are computed."""
     frames, hinges = axis.shape[0], axis.shape[1]
     width = 6 + hinges
     H, g = np.zeros((frames, width, width)), np.zeros((frames, width))
@@ -192,23 +193,23 @@ def _gather(
                     J[count, 0], J[count, 1], J[count, 2] = w * ax, w * ay, w * az
                 else:
                     x, y, z = (
-                        spots[k, t, 0] - place[t, at, 0],
-                        spots[k, t, 1] - place[t, at, 1],
-                        spots[k, t, 2] - place[t, at, 2],
+                        points[k, t, 0] - place[t, at, 0],
+                        points[k, t, 1] - place[t, at, 1],
+                        points[k, t, 2] - place[t, at, 2],
                     )
                     J[count, 0], J[count, 1], J[count, 2] = w * (ay * z - az * y), w * (az * x - ax * z), w * (ax * y - ay * x)
                 columns[count] = 3 + i
                 count += 1
             for a in range(count):
                 i = columns[a]
-                g[t, i] += J[a, 0] * gaps[k, t, 0] + J[a, 1] * gaps[k, t, 1] + J[a, 2] * gaps[k, t, 2]
+                g[t, i] += J[a, 0] * errors[k, t, 0] + J[a, 1] * errors[k, t, 1] + J[a, 2] * errors[k, t, 2]
                 for b in range(a + 1):
                     j = columns[b]
                     H[t, i, j] += J[a, 0] * J[b, 0] + J[a, 1] * J[b, 1] + J[a, 2] * J[b, 2]
     return H, g
 
 
-def _second(frames: int) -> Array:
+def _second_difference_bands(frames: int) -> Array:
     """D^T D of second differences as its three diagonals (3, T)."""
     D = np.zeros((3, frames))
     if frames < 3:
@@ -226,13 +227,13 @@ def _banded(H: Array, smooth: Array) -> Array:
     bands = np.zeros((2 * width + 1, frames, width))
     for d in range(width):
         bands[d, :, : width - d] = np.diagonal(H, -d, axis1=1, axis2=2)
-    coupling = _second(frames)
+    coupling = _second_difference_bands(frames)
     for k in range(3):
         bands[k * width] += coupling[k][:, None] * smooth
     return bands.reshape(2 * width + 1, frames * width)
 
 
-def _changes(root: Array, angles: Array) -> Array:
+def _second_differences(root: Array, angles: Array) -> Array:
     """Second differences (T - 2, 6 + K). Orientations of the root are compared from frame to frame."""
     spin = quat_to_rotvec(quat_multiply(quat_conjugate(root[:-1, 3:]), root[1:, 3:]))
     parts = [np.diff(root[:, :3], 2, axis=0), np.diff(spin, axis=0), np.diff(angles, 2, axis=0)]
@@ -240,7 +241,8 @@ def _changes(root: Array, angles: Array) -> Array:
 
 
 def _bounded(bands: Array, g: Array, held: Mask, low: Array, high: Array) -> Array:
-    """Solve with some unknowns held at zero and angles between bounds: those that would pass are set on them, the rest anew."""
+    """Solve with some unknowns held at zero and angles between bounds: those that would cross a bound are set to it, and the
+    rest are solved again."""
     value = np.zeros_like(g)
     for _ in range(_TRIES):
         step = _solve(bands.copy(), g - _times(bands, value), held) + value
@@ -268,9 +270,9 @@ def _times(bands: Array, x: Array) -> Array:
     return out.reshape(x.shape)
 
 
-def _solve(bands: Array, g: Array, stuck: Mask) -> Array:
+def _solve(bands: Array, g: Array, held: Mask) -> Array:
     """Solve with some unknowns held at zero: their rows and columns are taken out."""
-    flat = stuck.ravel()
+    flat = held.ravel()
     right = np.where(flat, 0.0, g.ravel())
     for d in range(1, len(bands)):
         bands[d, : len(flat) - d][flat[d:] | flat[: len(flat) - d]] = 0.0

@@ -1,4 +1,4 @@
-"""Where real motion capture is found: the folder that MANIKIN_DATA names, else `../shared/data` beside the checkout.
+"""Where real motion capture is found: the folder that MANIKIN_DATA names, else `../shared/data` next to the checkout.
 
 None of it is part of the project; what needs it says that it was not at hand. It is the layout of the CMU Graphics Lab
 database as BVH: `mocap_cmu_bvh/<kind>/<trial>.bvh.gz`.
@@ -19,8 +19,8 @@ def data_folder() -> Path | None:
         if not (Path(named) / "mocap_cmu_bvh").is_dir():
             raise InputError(f"{VARIABLE}={named}: holds no folder 'mocap_cmu_bvh'")
         return Path(named)
-    beside = Path(__file__).resolve().parents[3] / "shared" / "data"
-    return beside if (beside / "mocap_cmu_bvh").is_dir() else None
+    sibling = Path(__file__).resolve().parents[3] / "shared" / "data"
+    return sibling if (sibling / "mocap_cmu_bvh").is_dir() else None
 
 
 def capture(name: str) -> Path | None:

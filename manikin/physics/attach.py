@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 # a palm at most this far [m] from a prop touches it
 GAP = 0.005
-# a hand grasps what its palm is at most this far [m] from
+# a hand can grasp a prop whose surface is at most this far [m] from its palm
 GRASP_GAP = 0.03
 # no distance is measured beyond this [m]
 FAR = 100.0
@@ -173,7 +173,7 @@ def held_by(world: World, hand: str) -> list[str]:
 
 
 def feel_loads(world: World) -> None:
-    """Make known to control what supports held props: upward contact forces, at most their weight, enter the dynamics.
+    """Let control know what supports held props: upward contact forces, at most their weight, enter the dynamics.
 
     A box on the floor is lifted by taking over its weight, and set down by giving it back; the part of the weight that is
     carried also counts in the holder's balance (World.load). Other contact forces stay out of the dynamics: a controller

@@ -67,7 +67,7 @@ class Dynamics:
         return out
 
     def refresh(self) -> None:
-        """Follow the data to a new state."""
+        """Update to the data's new state."""
         self._biased = self._answered = False
 
     @property

@@ -62,7 +62,7 @@ class Tetrahedra:
         return Tetrahedra(elements, rest, tuple(names), np.concatenate(owners))
 
     def least_ratio(self, data: mujoco.MjData) -> tuple[float, str]:
-        """Smallest volume relative to rest, and its soft body; infinite where nothing is soft. Not above 0: inside out."""
+        """Smallest volume relative to rest, and its soft body; infinite where nothing is soft. 0 or less: inside out."""
         if not len(self.elements):
             return float("inf"), ""
         ratio, element = _least_ratio(data.flexvert_xpos, self.elements, self.rest)

@@ -3,8 +3,8 @@
 The input is the mass-weighted joint acceleration z = C^T qacc with M = C C^T. Then for a task with Jacobian J
     task acceleration = (J C^-T) z + bias,      qacc(z) = C^-T z,      torque(z), constraint force(z): affine in z,
 and the admissible z are those that keep the constraints and leave passive motions to physics. The torque map is
-S^T tau = M qacc + h - L^T lambda (Abe & Popovic 2006, Eq. 10); of the many constraint forces that agree (closed loops have
-internal ones), the smallest is taken, moments counted over a lever of 5 cm, which keeps pressure under the feet.
+S^T tau = M qacc + h - L^T lambda (Abe & Popovic 2006, Eq. 10); of the many constraint forces that fit (closed loops have
+internal ones), the smallest are taken, with moments counted as forces over a lever of 5 cm: this keeps pressure under the feet.
 """
 
 from dataclasses import dataclass
@@ -137,7 +137,7 @@ def standing(
     com: Array, root: Array, last_dof: Ints, dof_parent: Array,
     cdof: Array, cvel: Array, cacc: Array,
 ) -> tuple[Array, Array, Array, Array, Array]:  # fmt: skip
-    """Rows and bias of the feet that touch, rigid motions (6 s, n), Jacobian of the sole points (3 m, n), which touch."""
+    """Rows and bias of the feet that touch, rigid motions (6 s, n), Jacobian (3 m, n) of sole points, which of them touch."""
     n = cdof.shape[0]
     touching = np.zeros(soles.shape[0])
     sole_rows, unused = np.zeros((3 * soles.shape[0], n)), np.zeros(3)
@@ -204,7 +204,7 @@ def _constraint_rows(
             b = one[c] if end == 0 else two[c]
             if b == 0:
                 continue
-            # of a weld MuJoCo keeps body 2's anchor first, of a connect body 1's
+            # MuJoCo stores body 2's anchor first for a weld, body 1's for a connect
             shift = 3 * end if size[c] == 3 else 3 - 3 * end
             for k in range(3):
                 point[k] = xpos[b, k]
@@ -335,7 +335,7 @@ def _passive_least_force(L: Array, weights: Array, passive: Ints, wanted: Array)
     cholesky(gram)
     out = np.zeros(m)
     left = wanted.copy()
-    # a second round removes the error of the regular term and of rounding
+    # a second round removes the errors of regularisation and rounding
     for _ in range(2):
         y = substitute(gram, left.copy())
         for r in range(m):
@@ -436,7 +436,7 @@ def actuated_dofs(model: mujoco.MjModel) -> Ints:
 
 
 def structure(model: mujoco.MjModel, active: NDArray[np.uint8], supports: tuple[Support, ...] = ()) -> Structure:
-    """Sort DOFs and constraints; done again only when a grasp or release changes `active`."""
+    """Sort DOFs and constraints; repeated only when a grasp or release changes `active`."""
     kinds = {mujoco.mjtEq.mjEQ_WELD: 6, mujoco.mjtEq.mjEQ_CONNECT: 3, mujoco.mjtEq.mjEQ_JOINT: 1}
     chosen = [e for e in range(model.neq) if active[e] and int(model.eq_type[e]) in {int(k) for k in kinds}]
     size = np.array([kinds[mujoco.mjtEq(int(model.eq_type[e]))] for e in chosen], np.int64)
@@ -515,7 +515,7 @@ class Response:
 
     @property
     def maps(self) -> tuple[Any, ...]:
-        """All of it as plain arrays, for compiled code: basis, constrained, decided, motion, unforced, h, L, row weights,
+        """All maps as plain arrays, for compiled code: basis, constrained, decided, motion, unforced, h, L, row weights,
         actuated and tied DOFs, rows of single DOFs, then the factor of M."""
         return (
             self.basis, self.constrained, self.decided, self.motion, self.unforced, self.h, self.L, self.layout.weights,
@@ -529,7 +529,7 @@ class Response:
 
     @property
     def ground_maps(self) -> tuple[Array, Array, Array, Array]:
-        """Where characters on their own feet press: rigid motions, rows of the soles, which touch, whose they are."""
+        """Where characters on their own feet press: rigid motions, rows of the sole points, which of them touch, spans."""
         return self.ground.rigid, self.ground.soles, self.ground.touching, self.ground.spans
 
     def rows(self, jacobian: Array) -> Array:

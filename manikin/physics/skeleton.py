@@ -31,13 +31,13 @@ Ints32 = NDArray[np.int32]
 BEARING = 0.0015
 # a contact bears from below when the upward component of its normal is at least this
 UPWARD = 0.5
-# how many points of the bearing bone are used at most
+# at most this many points of the bearing bone are used
 MOST_POINTS = 8
 
 
 class JointMaps(NamedTuple):
     """qacc (n,) = T u + t0 over the skeleton's DOFs, torque (na,) = D u + torque0, press (m,) = P u + press0: what the ground
-    exerts at the temporary joint, first its upward force [N], then its moments [N m] about the edges of the points' hull,
+    exerts at the temporary joint: its upward force [N], then its moments [N m] about the edges of the points' hull, which are
     positive while the pressure lies inside. bone: the supporting one, -1 for none. closed (k, na) u = closed0: closed loops
     stay closed (Eq. 14).
     """
@@ -69,7 +69,7 @@ class Joined(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """Numbers of DOFs, bodies, actuators and equalities of one character in its world."""
+    """Indices of the DOFs, bodies, actuators and equalities of one character in its world."""
 
     root: Ints  # passive DOFs
     active: Ints  # DOFs of the active joints
@@ -214,7 +214,7 @@ def _bearing(pairs: Ints32, dist: Array, margin: Array, frame: Array, pos: Array
 def find_skeleton(
     world: World, root_joints: tuple[str, ...], joints: tuple[str, ...], bodies: tuple[str, ...], nodes: dict[str, str]
 ) -> Skeleton:  # fmt: skip
-    """Look a character up in its world. nodes: {node of flesh: the bone it is nearest to}."""
+    """Find a character in its world. nodes: {node of flesh: the bone it is nearest to}."""
     model = world.model
     world.feel_stops()
     passive = [world.joint(j) for j in root_joints]

@@ -52,7 +52,8 @@ class Ground(NamedTuple):
     """Where characters stand, at one state.
 
     feet, feet_bias: rows (k, n) of the feet that touch, to be kept still. rigid (6 s, n), soles (3 m, n), touching (m,): see
-    `ground_forces`. spans (s, 4): for each support its first and last sole point, friction that is planned with, mass.
+    `ground_forces`. spans (s, 4): for each support its first and last sole point, the friction coefficient that control plans
+    with, and its mass.
     """
 
     feet: Array

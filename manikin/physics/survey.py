@@ -75,7 +75,7 @@ class Survey:
         self._own, self._carried = np.zeros((centres, size)), np.zeros((centres, size))
 
     def results(self, nv: int) -> tuple[Array, Array, Array, Array]:
-        """Room for values, rates, Jacobian rows and biases."""
+        """Empty arrays for values, rates, Jacobian rows and biases."""
         return np.empty(self.values), np.empty(self.rows), np.empty((self.rows, nv)), np.empty(self.rows)
 
     def masses(self) -> tuple[Array, Array]:

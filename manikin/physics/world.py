@@ -1,4 +1,4 @@
-"""World: a MuJoCo model and its data. All state of the simulation is in here.
+"""World: a MuJoCo model and its data, which hold all state of the simulation.
 
 A step has two halves so that a controller sees the present state: `refresh` brings kinematics, inertia and constraints up
 to date (mj_step1), `step` applies a control and integrates (mj_step2). Plain mj_step replays the same numbers.
@@ -94,7 +94,7 @@ class Obstruction(NamedTuple):
 
 
 class World:
-    """A MuJoCo model and its state, compiled from the MJCF string that recordings keep. characters: who is in it."""
+    """A MuJoCo model and its state, compiled from the MJCF string that recordings keep. characters: those in it."""
 
     def __init__(self, mjcf: str, characters: Sequence[Character] = ()) -> None:
         self.mjcf, self.characters = mjcf, tuple(characters)

@@ -1,8 +1,8 @@
 """Choosing an input by previews: try it on a copy of the run, see the outcome, and correct it.
 
 Kim & Pollard 2011, section 3 and Figure 4: the person looks at the preview of a trial input, learns how the outcome follows
-from it, and tunes it in a few trials. Here learning is a fit: the rates of the outcome per input that explain all trials and
-stay near a guess.
+from it, and tunes it in a few trials. Learning is a fit here: rates of the outcome per input that explain all trials and stay
+near a guess.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ R = TypeVar("R", bound=Branching)
 
 
 class Trial(NamedTuple):
-    """An input (n,) that was previewed, what followed (k,), None where it failed, and how far that is from what is wanted."""
+    """An input (n,) that was previewed, what followed (k,), None where it failed, and how far that is from the goal."""
 
     inputs: Array
     outcome: Array | None
@@ -76,7 +76,7 @@ def choose(
 
 
 def _learned(guess: Array, trials: Sequence[Trial], span: Array) -> Array:
-    """The rates that explain all trials best, and differ little from the guess: least squares towards it."""
+    """The rates that explain all trials best while staying near the guess (regularised least squares)."""
     good = [(t.inputs, t.outcome, t.miss) for t in trials if t.outcome is not None]
     if len(good) < 2:
         return guess

@@ -44,7 +44,7 @@ class Plausible:
         if upright < self._lean:
             return (
                 f"the trunk leaned {np.degrees(np.arccos(max(upright, -1.0))):.0f} degrees from upright at {world.time:.2f} s:"
-                f" people fold to {FURTHEST_LEAN:g}"
+                f" people bend no further than {FURTHEST_LEAN:g}"
             )
         return None
 

@@ -286,8 +286,8 @@ class StepSpec(Table):
 
     goals: new goals of tasks (which are switched on by it). tune: new settings of their laws. grasp: {hand = prop}.
     formulation, contact_joints, compliant: settings of the direct controller from now on.
-    timeout: if the NEXT step has not begun after so many seconds, the job has failed and the script jumps to `otherwise`, as it
-    does when a grip breaks. A jump back to an earlier step of the plan is another attempt, not a failure.
+    timeout: if the NEXT step has not begun after this many seconds, the job has failed and the script jumps to `otherwise`, as
+    it does when a grip breaks. A jump back to an earlier step of the plan is another attempt, not a failure.
     """
 
     name: str = Field(min_length=1)

@@ -82,7 +82,7 @@ class PropSpec(Table):
     velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)  # [m/s] at the start: thrown
     catchable: bool = False  # palms touch it
     grip: GripSpec = GripSpec()
-    links: int | None = Field(default=None, ge=2, le=64)  # chain; 12 when not said
+    links: int | None = Field(default=None, ge=2, le=64)  # chain; 12 when not given
     damping: float | None = Field(default=None, ge=0, le=100)  # [N m s] of a chain's, pendulum's or seesaw's joints
     unknown: bool = False
     colour: tuple[Share, Share, Share] | None = None

@@ -106,7 +106,7 @@ def unpaced(scene: str, seconds: float, seed: int = 0, breaks: list[str] | None 
     """As fast as it goes. diverged_NAME: how often it diverged while something was held in that mode.
 
     unreported: divergences without a message to the page; not_recovered: resets that did not help. breaks: gets a line for each
-    divergence: when, what was held, and which body raced.
+    divergence: when, what was held, and which body was fastest.
     """
     errors: list[str] = []
 
@@ -136,7 +136,7 @@ def unpaced(scene: str, seconds: float, seed: int = 0, breaks: list[str] | None 
                 if session.diverged:
                     break
             session._due = dict.fromkeys(session._due, 0.0)
-            session._tell(time.perf_counter())
+            session._publish(time.perf_counter())
             done += 0.1
             if not memory and done > 0.1 * seconds:
                 memory = memory_mb()

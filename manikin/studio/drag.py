@@ -25,9 +25,9 @@ Array = NDArray[np.float64]
 
 # the largest force on a body part and on the centre of mass [N], in addition to supporting the weight
 PART_FORCE, LEAN_FORCE = 300.0, 400.0
-# a goal follows the pointer no faster than a quick hand moves [m/s]: a pointer can jump, and would tear things along
+# a goal follows the pointer no faster than a quick hand moves [m/s]: a pointer can jump, and would yank things with it
 HAND_SPEED = 5.0
-# of creatures under direct control, pins come first and drags second (Kim & Pollard 2011, section 5.3)
+# priority of drags under direct control: pins come first, drags second (Kim & Pollard 2011, section 5.3)
 SECOND = 1
 
 
@@ -41,7 +41,7 @@ def waiting_tasks(direct: bool = False) -> list[Task]:
         return [Task(name, nobody, _quick_law(), SECOND, active=False) for name in WAITING]
     return [
         Task(DRAG, nobody, _part_law(), 0, max_force=PART_FORCE, active=False),
-        Task(TURN, nobody, _turn_law(), 1, active=False),
+        Task(TURN, nobody, _rotation_law(), 1, active=False),
         Task(LEAN, nobody, Stabilize(1.0, 0.05, 0.1), 0, max_force=LEAN_FORCE, active=False),
     ]
 
@@ -50,7 +50,7 @@ def _part_law() -> Stabilize:
     return Stabilize(1.5, 0.03, 0.2)
 
 
-def _turn_law() -> Stabilize:
+def _rotation_law() -> Stabilize:
     # 45 degrees, as a scene file gives it
     return Stabilize(1.5, 0.05, float(np.deg2rad(45.0)))
 
@@ -67,7 +67,7 @@ def _fresh(task: Task, law: Stabilize) -> Stabilize:
 
 @dataclass(frozen=True)
 class Dragged:
-    """A goal of which some rows follow a pointer; the rest stays as it is."""
+    """A goal some of whose rows follow a pointer; the others stay as they are."""
 
     base: Goal | None
     first: int
@@ -264,13 +264,13 @@ def hold_on(run: Run, grip: Grip) -> None:
         _move_goal(run, task, grip)
         # a dragged goal does not count as reached: no step of the script, such as a grasp, may follow from it
         task.error = float("inf")
-    turning = by_name(run, TURN)
+    rotation = by_name(run, TURN)
     if grip.turn is not None and grip.body >= 0 and grip.mode == "task":
         wanted = quat_multiply(grip.turn, grip.start)
-        if not turning.active:
-            turning.measure, turning.law = Orientation(np.array([grip.body])), _turn_law()
-            turning.aim_at(Fixed(wanted))
-        turning.goal = Fixed(wanted)
+        if not rotation.active:
+            rotation.measure, rotation.law = Orientation(np.array([grip.body])), _rotation_law()
+            rotation.aim_at(Fixed(wanted))
+        rotation.goal = Fixed(wanted)
 
 
 def _rest(run: Run, grip: Grip) -> None:

@@ -33,9 +33,9 @@ _KINDS = {code: kind for kind, code in _CODES.items()}
 _TABLES = ("head", "event", "change", "input", "end")
 # seconds after which what was recorded is handed to the operating system, at the latest
 FLUSH = 0.25
-# where frames are rare, the inputs of so many steps are written together
+# where frames are rare, the inputs of this many steps are written together
 MOST_INPUTS = 256
-# the most events of a take that are reported: a script that loops produces them without end
+# the most events of a take that are reported: a script that loops produces them endlessly
 MAX_TICKS = 200
 
 

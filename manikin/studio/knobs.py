@@ -1,8 +1,8 @@
 """Knobs: which keys of a scene can be changed while it runs, and how. The others start the scene again.
 
 A change of the model is recorded number by number (`changes`), so that plain MuJoCo can follow it. Scenes under direct control
-have knobs of their own: what the controller keeps small, contact joints, compliance. Choices, these and those between texts,
-are sent as the number of the one chosen.
+have knobs of their own: what the controller minimises, contact joints, compliance. Choices, including those between
+texts, are sent by number.
 """
 
 from dataclasses import replace

@@ -34,7 +34,7 @@ from manikin.studio.takes import TakeFolder
 Figures = dict[str, float]
 # pointer events per second of a quick mouse
 POINTER = 120.0
-# a scene opens within so many seconds, even if nothing is compiled yet
+# a scene opens within this many seconds, even if nothing is compiled yet
 PATIENCE = 300.0
 
 

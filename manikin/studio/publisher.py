@@ -31,8 +31,8 @@ class Publisher(Stage):
         self._chosen: tuple[m.KnobInfo, ...] = ()
         self._pinned: m.Pins | None = None
 
-    def _tell(self, now: float) -> None:
-        """Frames and messages that are due."""
+    def _publish(self, now: float) -> None:
+        """Send the frames and messages that are due."""
         # all other messages are sent together with a frame
         if self.live is None or not self._is_due("frame", now, FRAME):
             return
@@ -43,8 +43,8 @@ class Publisher(Stage):
         self._send_preview()
         if self._is_due("status", now, STATUS):
             self._say(self.status())
-            self._tell_chosen()
-            self._tell_pins()
+            self._publish_choices()
+            self._publish_pins()
         if self.live.grip is not None and self._is_due("input", now, INPUT):
             self._say(input_message(self.live, True, self._stamp))
         # it explains the present, not an earlier moment that is shown
@@ -52,16 +52,16 @@ class Publisher(Stage):
         if self.why is not None and present and self._is_due("why", now, WHY):
             self._say(self.why.report())
 
-    def _tell_chosen(self) -> None:
-        """Choices: a step of the script may change them as well."""
+    def _publish_choices(self) -> None:
+        """Send choices when they change: a step of the script may do that too."""
         assert self.live is not None
         knobs = self.live.knobs
         if knobs.choices and (chosen := knobs.infos()) != self._chosen:
             self._chosen = chosen
             self._say(m.Knobs(chosen))
 
-    def _tell_pins(self) -> None:
-        """Pins and priorities: an event or a step of the script may change them as well."""
+    def _publish_pins(self) -> None:
+        """Send pins and priorities when they change: an event or a step of the script may do that too."""
         assert self.live is not None
         if self.live.scene.controller == "direct" and (pins := self._pins()) != self._pinned:
             self._pinned = pins
@@ -74,7 +74,7 @@ class Publisher(Stage):
     def _is_due(self, what: str, now: float, every: float) -> bool:
         if now < self._due[what]:
             return False
-        # keep the rhythm, unless it was missed by far
+        # keep to the interval, unless it was missed by far
         self._due[what] = max(self._due[what] + every, now - every) if self._due[what] else now + every
         return True
 

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 # a push: newtons per metre of drag and the largest force, for 75 kg; both scale with the mass of what is pushed
 PUSH_SLOPE, PUSH_MOST, PUSH_MASS = 500.0, 800.0, 75.0
-# the spring on a prop: frequency [Hz]; largest force as a multiple of its weight, but at least so many newtons
+# the spring on a prop: frequency [Hz]; largest force as a multiple of its weight, but at least this many newtons
 SPRING, SPRING_WEIGHTS, SPRING_LEAST = 3.0, 6.0, 60.0
 # the assist: how firmly it holds the centre of mass [Hz]
 ASSIST = 1.0

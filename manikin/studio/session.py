@@ -24,13 +24,13 @@ from manikin.studio.takes import TakeFolder
 from manikin.studio.why import Explainer
 
 T = TypeVar("T")
-# steps are grouped into intervals of so many seconds: with shorter ones, waking up costs more than it gains
+# steps are grouped into intervals of this many seconds: with shorter ones, waking up costs more than it gains
 TICK = 0.007
 # physics that lags by more than this [s] gives up the lost time
 LATE = 0.1
 _POINTER = (m.Drag, m.Grab, m.Release, m.Assist)
 _PINS = (m.Pin, m.Unpin, m.Arm, m.Rank, m.Switch, m.Follow)
-# moments to return to: one per second, and at most so many (then every second one is dropped)
+# moments to return to: one per second, and at most this many (then every second one is dropped)
 KEPT = 240
 
 
@@ -107,7 +107,7 @@ class Session(Publisher):
                 try:
                     self._read()
                     wait = self._advance(began)
-                    self._tell(time.perf_counter())
+                    self._publish(time.perf_counter())
                 except Exception as error:
                     wait = self._stumble(error)
                 if self.playing:
@@ -246,10 +246,10 @@ class Session(Publisher):
             self._ready()
             live.give(message)
             self.preview.stale = True
-            self._tell_pins()
+            self._publish_pins()
         elif isinstance(message, m.Pose | m.PoseEnd | m.KeyAdd | m.KeyDrop):
             self._handle_pose(message)
-            self._tell_pins()
+            self._publish_pins()
         elif isinstance(message, m.WhilePressed):
             self.while_pressed = message.on
             self.playing = message.on and live.grip is not None

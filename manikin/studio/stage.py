@@ -23,7 +23,7 @@ from manikin.studio.takes import TakeFolder
 from manikin.studio.why import Explainer
 
 Send = Callable[[str, bytes | str], None]
-# changes of one knob that follow each other within so many seconds are undone as one
+# changes of one knob that follow each other within this many seconds are undone as one
 ONE_TURN = 0.5
 
 

@@ -97,7 +97,7 @@ class Wire(asyncio.Protocol):
     def _greet(self, request: Request) -> None:
         book = self._book
         admitted = self._room.admits(request)
-        book.send_response(book.accept(request) if admitted else book.reject(403, "this page may not come in\n"))
+        book.send_response(book.accept(request) if admitted else book.reject(403, "this page is not admitted\n"))
         self._settle()
         if book.state is State.OPEN:
             self.client.write = self._transport.write

@@ -1,4 +1,4 @@
-"""Goals: where a task is headed. A goal may move; `at` gives its value and, where known, its rate and acceleration."""
+"""Goals: what a task aims at. A goal may move; `at` gives its value and, where known, its rate and acceleration."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -23,7 +23,7 @@ class Aim(NamedTuple):
 
 
 class Goal(Protocol):
-    """Anything that a task can be headed for, fixed or moving."""
+    """Anything that a task can aim at, fixed or moving."""
 
     def at(self, world: World, moving: bool = True) -> Aim:
         """Where it is; `moving` False skips rate and acceleration where they are costly."""

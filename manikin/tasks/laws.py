@@ -368,7 +368,7 @@ class Nearest:
 
     def _search(self, world: World) -> Array:
         if self.found is None or not 0 <= world.time - self.found_at < self.every - 1e-9:
-            # time may have been set back: then none has passed
+            # time may have been set back: then treat none as passed
             since = min(max(world.time - self.found_at, 0.0), self.every)
             displacements = self._displacements(world, since) if self.ahead > 0 or self.lookahead else {}
             self.found_at = world.time

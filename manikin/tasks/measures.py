@@ -89,14 +89,14 @@ def _angles_across(value: Array, goal: Array, out: Array) -> None:
 
 
 class Reading(NamedTuple):
-    """What a law needs to know: value (any shape the measure likes) and rate (k,)."""
+    """What a law needs to know: value (its shape depends on the measure) and rate (k,)."""
 
     value: Array
     rate: Array
 
 
 class Measured(NamedTuple):
-    """value (any shape the measure likes), rate (k,), jacobian (k, nv), bias (k,) = Jdot qvel."""
+    """value (its shape depends on the measure), rate (k,), jacobian (k, nv), bias (k,) = Jdot qvel."""
 
     value: Array
     rate: Array

@@ -36,7 +36,7 @@ def points(world: World, *names: str, offset: ArrayLike = (0.0, 0.0, 0.0), chara
 
 
 def orientation(world: World, *names: str, character: Character | None = None) -> Orientation:
-    """How bodies are oriented; a goal is one quaternion wxyz after the other."""
+    """How bodies are oriented; a goal is their quaternions (wxyz), one after the other."""
     _some(names)
     return Orientation(find_points(world, names, _prefix(world, character))[0])
 

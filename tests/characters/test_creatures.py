@@ -14,7 +14,7 @@ from manikin.characters.starfish import starfish_plan
 from manikin.characters.tets import moments
 from manikin.characters.worm import worm_plan
 from manikin.errors import Inverted, SceneError
-from manikin.papers.kim2011.watch import momentum_shares
+from manikin.papers.kim2011.watch import momentum_parts
 from manikin.physics.skeleton import find_skeleton
 from manikin.physics.world import Control, World
 from manikin.scenes.build_world import build_world, skeleton_of
@@ -257,7 +257,7 @@ def test_bent_to_all_its_limits_it_stays_whole(name: str, way: float) -> None:
 
 
 @pytest.mark.parametrize("name", SOFT)
-def test_in_the_air_flesh_does_not_turn_it(name: str) -> None:
+def test_in_the_air_flesh_does_not_rotate_it(name: str) -> None:
     """It flaps with all its joints: the angular momentum about its centre of mass stays."""
     model, data = compiled(made(name, 1.0))
     model.opt.gravity[:] = 0.0
@@ -267,9 +267,9 @@ def test_in_the_air_flesh_does_not_turn_it(name: str) -> None:
         data.ctrl[:] = 4.0 * np.sin(20.0 * k * TIMESTEP) * np.cos(np.arange(model.nu))
         mujoco.mj_step(model, data)
         mujoco.mj_forward(model, data)
-        _, shares = momentum_shares(model, data, mine)
-        drift = max(drift, float(np.linalg.norm(shares.sum(axis=0))))
-        scale = max(scale, float(np.linalg.norm(shares, axis=1).sum()))
+        _, parts = momentum_parts(model, data, mine)
+        drift = max(drift, float(np.linalg.norm(parts.sum(axis=0))))
+        scale = max(scale, float(np.linalg.norm(parts, axis=1).sum()))
     assert scale > 0.02
     assert drift < 0.01 * scale
 

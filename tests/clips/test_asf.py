@@ -76,7 +76,7 @@ BROKEN = [
     (".asf", ASF[ASF.index(":hierarchy") :], "", 40, "without :hierarchy"),
     (".asf", "length 0.45", "length 0", 6, "above zero"),
     (".asf", "angle deg", "angle grad", 7, "did you mean 'rad'?"),
-    (".asf", "axis XYZ", "axis XYY", 12, "no order of axes"),
+    (".asf", "axis XYZ", "axis XYY", 12, "not an order of axes"),
     (".asf", "    name hip\n", "", 21, "has no name"),
     (".asf", "    length 2\n", "", 21, "has no length"),
     (".asf", "direction 1 0 0", "direction 1 0", 19, "three numbers"),
@@ -89,7 +89,7 @@ BROKEN = [
     (".asf", "    thigh shin\n  end", "    thigh shin", 45, "the file ends where 'end' of the hierarchy"),
     (".amc", "1\nroot", "root", 4, "number of the first frame is expected"),
     (".amc", "thigh 0 0", "thgh 0 0", 6, "did you mean 'thigh'?"),
-    (".amc", "thigh 0 0", "thigh 0", 6, "bone 'thigh' has 2 degrees of freedom, here are 1 values"),
+    (".amc", "thigh 0 0", "thigh 0", 6, "bone 'thigh' has 2 degrees of freedom, found 1 values"),
     (".amc", "thigh 0 0", "thigh 0 x", 6, "'x' in bone 'thigh' is not a number"),
     (".amc", "thigh 0 0", "thigh 0 nan", 6, "not a finite number"),
     (".amc", "thigh 0 0\n", "", 4, "no values of bone 'thigh'"),
@@ -105,7 +105,7 @@ def put(folder: Path, asf: str = ASF, amc: str = AMC) -> Path:
 
 
 def test_a_leg_by_hand(tmp_path: Path) -> None:
-    """Turns are about axes given in the world at rest: thigh's x axis is the world's y."""
+    """Rotations are about axes given in the world at rest: thigh's x axis is the world's y."""
     motion = read_amc(put(tmp_path))
     assert motion.joints == ("root", "hip", "thigh", "shin")
     assert motion.metres == pytest.approx(0.0254 / 0.45)
@@ -140,7 +140,7 @@ def test_radians(tmp_path: Path) -> None:
     assert np.allclose(read_amc(put(tmp_path, amc=amc)).rotations, read_amc(put(tmp_path)).rotations)
 
 
-def test_the_skeleton_beside_it(tmp_path: Path) -> None:
+def test_the_skeleton_next_to_it(tmp_path: Path) -> None:
     path = put(tmp_path)
     (tmp_path / "other.asf").write_text("nonsense")
     assert len(read_amc(path).joints) == 4, "s.asf begins the name of s_01.amc"

@@ -1,4 +1,4 @@
-"""BVH: what is read, what is refused and in which line, and the way out and back."""
+"""BVH: what is read, what is refused and in which line, and writing and reading back."""
 
 import gzip
 import warnings
@@ -57,7 +57,7 @@ BROKEN = {
     "no channel count": ("3 Zrotation Xrotation Yrotation", "Zrotation Xrotation", 9, "not a whole number"),
     "no offset": ("    OFFSET 0 -40 0\n", "", 13, "joint 'Knee' (opened in line 6) has no OFFSET"),
     "no channels": ("    CHANNELS 3 Zrotation Xrotation Yrotation\n", "", 13, "has no CHANNELS"),
-    "short offset": ("OFFSET 0 -40 0", "OFFSET 0 -40", 8, "three numbers, here are 2"),
+    "short offset": ("OFFSET 0 -40 0", "OFFSET 0 -40", 8, "three numbers, found 2"),
     "bad offset": ("OFFSET 0 -40 0", "OFFSET 0 -4O 0", 8, "'-4O' in OFFSET is not a number"),
     "end without offset": ("      OFFSET 0 -42 0\n", "", 12, "End Site without OFFSET"),
     "no motion": ("MOTION\n", "", 16, "MOTION is expected"),
@@ -68,7 +68,7 @@ BROKEN = {
     "too few frames announced": ("Frames: 2", "Frames: 1", 20, "one more"),
     "zero frame time": ("0.0083333", "0", 18, "Frame Time is 0"),
     "negative frame time": ("0.0083333", "-0.01", 18, "Frame Time is -0.01"),
-    "short row": ("1 91 2 0 0 90 0 0 0", "1 91 2 0 0 90 0 0", 20, "frame 2 has 8 numbers, the channels are 9"),
+    "short row": ("1 91 2 0 0 90 0 0 0", "1 91 2 0 0 90 0 0", 20, "frame 2 has 8 numbers for 9 channels"),
     "word in a row": ("1 91 2 0", "1 91 x 0", 20, "'x' in frame 2 is not a number"),
     "nan": ("1 91 2 0", "1 91 nan 0", 20, "'nan' in frame 2 is not a finite number"),
     "infinite": ("OFFSET 0 -40 0", "OFFSET 0 -inf 0", 8, "not a finite number"),
@@ -164,7 +164,7 @@ def test_noise_is_refused_in_one_line(tmp_path_factory: pytest.TempPathFactory, 
 
 
 @given(st.lists(st.floats(-4, 4), min_size=4, max_size=4), st.permutations("XYZ"))
-def test_angles_of_every_order_give_the_turn_back(numbers: list[float], letters: list[str]) -> None:
+def test_angles_of_every_order_give_the_rotation_back(numbers: list[float], letters: list[str]) -> None:
     q = np.array([numbers])
     if np.linalg.norm(q) < 0.1:
         return
@@ -187,7 +187,7 @@ def test_out_and_back(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "again.bvh").read_bytes() == (tmp_path / "out.bvh").read_bytes()
 
 
-def test_turns_of_any_size_come_back(tmp_path: Path) -> None:
+def test_rotations_of_any_size_come_back(tmp_path: Path) -> None:
     """Spins, half turns and the pole of the angles included, without jumps between frames."""
     rng = np.random.default_rng(3)
     axis = rng.normal(size=(1, 2, 3))

@@ -1,4 +1,4 @@
-"""Clips: those that ship, files that are none, and the way there and back."""
+"""Clips: those that ship, files that are none, and writing and reading back."""
 
 from dataclasses import replace
 from pathlib import Path

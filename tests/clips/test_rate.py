@@ -54,7 +54,7 @@ def test_a_walk_at_a_wrong_rate_is_doubted_and_the_right_one_named(right: float,
     motion = walker(right)
     assert rate_doubts(motion) == []
     (doubt,) = rate_doubts(replace(motion, fps=right * factor))
-    assert doubt.endswith(f"the rate is rather {right:g} Hz than {right * factor:g}")
+    assert doubt.endswith(f"the rate is more likely {right:g} Hz than {right * factor:g}")
 
 
 @pytest.mark.parametrize(("step", "frequency"), [(0.45, 1.35), (0.55, 1.6), (0.75, 2.0), (0.85, 1.8)])
@@ -79,7 +79,7 @@ def test_nothing_can_pull_the_body_down_faster_than_gravity() -> None:
     assert rate_doubts(motion) == []
     (doubt,) = rate_doubts(replace(motion, fps=240.0))
     assert "accelerates downwards" in doubt
-    assert doubt.endswith("rather 120 Hz than 240")
+    assert doubt.endswith("more likely 120 Hz than 240")
 
 
 def test_limbs_that_rotate_too_fast_are_named() -> None:
@@ -90,7 +90,7 @@ def test_limbs_that_rotate_too_fast_are_named() -> None:
     assert rate_doubts(motion) == []
     (doubt,) = rate_doubts(replace(motion, fps=120.0))
     assert "limbs rotate at 28 rad/s" in doubt
-    assert "rather 60 Hz than 120" in doubt
+    assert "more likely 60 Hz than 120" in doubt
 
 
 @pytest.mark.parametrize("name", library())
@@ -117,7 +117,7 @@ def test_real_captures_at_their_rates_and_at_others(mocap: Path) -> None:
             doubts = rate_doubts(replace(motion, fps=motion.fps * factor))
             if name in SHOWN:
                 assert len(doubts) == 1, (name, factor)
-                suggested = float(doubts[0].split("rather ")[1].split()[0])
+                suggested = float(doubts[0].split("more likely ")[1].split()[0])
                 # of long strides and of two steps of a run the factor is uncertain, its direction is not
                 assert abs(np.log2(suggested / motion.fps)) < 0.6, (name, factor, doubts)
 
@@ -126,7 +126,7 @@ def test_the_rate_of_a_file_is_doubted_whatever_its_name(mocap: Path, tmp_path: 
     other = tmp_path / "somebody.bvh.gz"
     other.write_bytes((mocap / "mocap_cmu_bvh" / "walk" / "16_16.bvh.gz").read_bytes())
     assert not [d for d in suspicions(read_motion(other), other.name) if "rate" in d]
-    assert [d for d in suspicions(read_motion(other, 60.0), other.name) if "rather 120 Hz than 60" in d]
+    assert [d for d in suspicions(read_motion(other, 60.0), other.name) if "more likely 120 Hz than 60" in d]
 
 
 def test_rates_of_a_damaged_file_are_read_without_an_error() -> None:

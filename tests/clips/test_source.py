@@ -83,7 +83,7 @@ def test_joints_of_usual_skeletons_are_known(habit: str) -> None:
 
 def test_missing_joints_are_named() -> None:
     names, parents, _ = HABITS["biovision"]
-    with pytest.raises(ClipError, match=r"walk\.bvh: no joint is known for .*shank_l.* \(the file has: Hips, .*Wobble"):
+    with pytest.raises(ClipError, match=r"walk\.bvh: no joint was recognised as .*shank_l.* \(the file has: Hips, .*Wobble"):
         require_roles(skeleton(names.replace("LeftKnee", "Wobble"), parents), "walk.bvh")
 
 
@@ -230,7 +230,7 @@ def test_a_wrong_rate_shows_in_free_flight(motion: SkeletonMotion) -> None:
     assert not any("free flight" in line for line in suspicions(jump))
     doubled = [line for line in suspicions(replace(jump, fps=240.0)) if "free flight" in line]
     assert len(doubled) == 1
-    assert "rather 120 Hz" in doubled[0]
+    assert "more likely 120 Hz" in doubled[0]
     assert flight_pull(motion) is None
 
 

@@ -57,7 +57,7 @@ def task(run: Run, name: str) -> Task:
 
 
 def drag(run: Run, name: str, way: tuple[float, float, float]) -> None:
-    """Ask for a place so far from here."""
+    """Drag a bone by this much."""
     it = task(run, name)
     it.aim_at(Fixed(it.measure.evaluate(run.world.dynamics()).value + np.array(way)))
 
@@ -117,7 +117,7 @@ def test_a_bone_on_the_ground_is_tied_to_it():
 
 
 @pytest.mark.parametrize("points", [1, 2])
-def test_fewer_points_leave_the_root_free_to_turn(points):
+def test_fewer_points_leave_the_root_free_to_rotate(points):
     run = lamp()
     run.advance(50)
     run.world.refresh()

@@ -167,7 +167,7 @@ def test_torques_respect_the_actuators(world):
     assert np.isfinite(ctrl).all()
 
 
-def test_joint_limits_stand_above_all_tasks(world):
+def test_joint_limits_rank_above_all_tasks(world):
     """Near a limit and heading for it, no task makes a joint accelerate further than the wall allows."""
     controller, limits = Prioritized(), JointLimits()
     rng = np.random.default_rng(5)
@@ -313,7 +313,7 @@ def test_locked_joint_stays_and_the_rest_goes_on():
     assert tasks[0].error < 0.05
 
 
-def test_no_tasks_is_no_mistake(world):
+def test_no_tasks_are_no_error(world):
     solution = Prioritized().solve(world, [], 0.002)
     assert np.isfinite(solution.torque).all()
     assert solution.missed() == {}

@@ -1,4 +1,4 @@
-"""Restraint: within the limits nothing changes; beyond them a motion is shortened as a whole, and no joint gains energy that
+"""Restraint: within the limits nothing changes; beyond them a motion is scaled back as a whole, and no joint gains energy that
 a person's joint could not give it."""
 
 import numpy as np
@@ -52,7 +52,7 @@ def test_what_the_joints_can_do_is_left_alone(feet: str) -> None:
 
 
 @pytest.mark.parametrize("feet", FEET)
-def test_too_much_is_shortened_as_a_whole(feet: str) -> None:
+def test_too_much_is_scaled_back_as_a_whole(feet: str) -> None:
     """With a hundredth of the strength: the torques that act are those of the motion that is reported, not of another one."""
     world = standing(feet)
     tasks = tasks_of(world, 0.6)

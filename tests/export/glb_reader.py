@@ -36,7 +36,7 @@ class Glb:
         self.parent = {child: n for n, node in enumerate(self.nodes) for child in node.get("children", [])}
 
     def accessor(self, number: int) -> NDArray[Any]:
-        """Rows (count, width); normalized bytes become shares of one."""
+        """Rows (count, width); normalized bytes become fractions of one."""
         a = self.json["accessors"][number]
         view = self.json["bufferViews"][a["bufferView"]]
         start = view.get("byteOffset", 0) + a.get("byteOffset", 0)

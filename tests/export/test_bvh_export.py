@@ -113,7 +113,7 @@ def test_every_joint_is_where_it_was_in_every_frame(lift: mk.Take, file: Path) -
 def test_rate_and_scale(lift: mk.Take, file: Path) -> None:
     joints, table, step = read(file)
     assert step == pytest.approx(1 / lift.recording.meta["fps"], abs=1e-8)
-    # a person of 175 cm, pelvis at hip height; the root's place is told in the frames alone
+    # a person of 175 cm, pelvis at hip height; the root's position is in the frames only
     assert 85 < table[0, 1] < 100
     assert joints[0].offset == [0, 0, 0]
     where, _ = places(joints, table[0])

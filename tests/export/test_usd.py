@@ -165,7 +165,7 @@ def test_scale_axes_and_rate(lift: mk.Take, stage: Any) -> None:
     assert gap.max() <= lift.recording.meta["timestep"] / 2 + 1e-9
 
 
-def test_turns_take_the_short_way(stage: Any) -> None:
+def test_rotations_take_the_short_way(stage: Any) -> None:
     rotations = UsdSkel.Animation(stage.GetPrimAtPath("/lift/pelvis_figure/skeleton/motion")).GetRotationsAttr()
     values = np.array([[[q.real, *q.imaginary] for q in rotations.Get(code)] for code in samples(stage)])
     assert ((values[1:] * values[:-1]).sum(axis=2) > 0).all()

@@ -57,7 +57,7 @@ def sole_directions(rng: np.random.Generator, points: int, friction: float = 0.6
 
 @pytest.mark.parametrize("points", [1, 2, 6, 12])
 def test_wrenches_on_the_ground(points):
-    """Standing, accelerating, falling, pulling: what can be given and what cannot."""
+    """Standing, accelerating, falling, pulling: what the ground can supply and what it cannot."""
     rng = np.random.default_rng(points)
     for _ in range(40):
         A = sole_directions(rng, points)

@@ -105,7 +105,7 @@ def test_singular_rows_stay_bounded(size):
 
 @pytest.mark.parametrize("share", [1e-2, 1e-4, 1e-6, 1e-8])
 def test_a_bound_that_a_level_can_hardly_move_holds_all_the_same(share):
-    # the first level leaves of x0 only a share to the second, which would use it to go a long way
+    # the first level leaves only a fraction of x0 to the second, which would use it to go a long way
     levels = [Level(np.array([[1.0, -share]]), np.array([0.0])), Level(np.array([[0.0, 1.0]]), np.array([1e4]))]
     bounds = Bounds(np.eye(2), np.full(2, -np.inf), np.array([share, np.inf]), np.ones(2))
     x, slack = solve_hierarchy(levels, bounds, 1e-9 * np.eye(2), np.zeros(2))

@@ -1,4 +1,4 @@
-"""The index finds exactly what a look at all frames finds; feed-forward from the clip."""
+"""The index finds exactly what exhaustive search finds; feed-forward from the clip."""
 
 import numpy as np
 import pytest
@@ -81,8 +81,8 @@ def test_features_never_overstate_the_distance() -> None:
         assert apart <= _distances(by_axes(one[None]), np.zeros(1, np.int64), two, weights)[0] + 1e-12
 
 
-def test_the_best_turn_is_the_best() -> None:
-    """The closed form against trying turns one by one."""
+def test_the_best_rotation_is_the_best() -> None:
+    """The closed form against trying rotations one by one."""
     rng = np.random.default_rng(10)
     weights = rng.uniform(0.5, 10, 5)
     one, two = rng.normal(0, 1, (2, 15, 3))

@@ -67,8 +67,8 @@ def test_blend_is_smooth_where_raw_nearest_jumps(searched):
     assert np.abs(np.diff(poses, axis=0)).max() < 0.5 * np.abs(np.diff(raw, axis=0)).max()
 
 
-def test_a_hand_that_is_thought_ahead_finds_the_pose_that_reaches_there(searched):
-    """Standing, with the hands meant to go down: the clip's poses that go down, whichever way the figure faces."""
+def test_the_lookahead_finds_the_pose_that_reaches_there(searched):
+    """Standing, with the hands displaced downwards: the clip's poses that go down, whichever way the figure faces."""
     w, clip, character, source = searched
     knee = character.joints.index("shank_l_flexion")
     down = {w.body(f"hand_{side}"): np.array([0.0, 0.0, -0.25]) for side in "lr"}

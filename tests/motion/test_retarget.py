@@ -17,7 +17,7 @@ from manikin.errors import ClipError
 from manikin.motion.chain import chain_of, clip_motion, poses_of
 from manikin.motion.contacts import find_contacts
 from manikin.motion.retarget import Retargeted, centre_error, read_clip, retarget, shortest_rotation, slips
-from manikin.motion.spacetime import Goal, Habit, _cost, _normal, solve_motion
+from manikin.motion.spacetime import Goal, Prior, _cost, _normal, solve_motion
 from manikin.physics.world import World
 from manikin.scenes.stage import stage
 from manikin.spatial import quat_conjugate, quat_from_axis_angle, quat_from_rotvec, quat_multiply, rotate
@@ -45,7 +45,7 @@ def still(result: Retargeted) -> tuple[float, float]:
 # --- kinematics and the solver
 
 
-def test_places_and_turns_are_mujocos() -> None:
+def test_positions_and_rotations_are_mujocos() -> None:
     character = human(1.6, 90, skin=False, prefix="a/")
     chain = chain_of(character)
     world = World(stage("chain", [character], {}))
@@ -64,7 +64,7 @@ def test_places_and_turns_are_mujocos() -> None:
 
 
 def test_gradient_is_that_of_the_cost() -> None:
-    """J^T e against finite differences, points and turns alike."""
+    """J^T e against finite differences, for points and orientations alike."""
     rng = np.random.default_rng(2)
     frames, count = 2, len(CHAIN.joints)
     angles = rng.uniform(0.6 * CHAIN.low, 0.6 * CHAIN.high, (frames, count))
@@ -78,7 +78,7 @@ def test_gradient_is_that_of_the_cost() -> None:
         else:
             target = poses.point(body, point) + 0.2 * rng.normal(size=(frames, 3))
         goals.append(Goal(body, point, target, weight))
-    nothing = Habit(np.zeros(6 + count), np.zeros(count), np.zeros(count))
+    nothing = Prior(np.zeros(6 + count), np.zeros(count), np.zeros(count))
     _, g = _normal(CHAIN, goals, root, angles)
     for column in range(6 + count):
         costs = []
@@ -93,7 +93,7 @@ def test_gradient_is_that_of_the_cost() -> None:
             else:
                 a[0, column - 6] += sign * 1e-6
             costs.append(_cost(CHAIN, goals, nothing, r, a, 60.0))
-        # the log of a turn is not quite its error's derivative: exact to second order in the error
+        # the log of a rotation is not quite its error's derivative: exact to second order in the error
         assert g[0, column] == pytest.approx((costs[1] - costs[0]) / 2e-6, abs=0.05), column
 
 
@@ -111,8 +111,8 @@ def test_windows_join_smoothly() -> None:
     goals.append(Goal(foot, None, turn, np.ones(frames)))
     stiff = np.ones(len(CHAIN.joints))
     stiff[knee] = 0.0
-    habit = Habit(np.full(6 + len(stiff), 1e-5), stiff, np.zeros(len(stiff)))
-    _, found = solve_motion(CHAIN, goals, habit, root, np.zeros_like(angles) + 0.3, 60.0, 15)
+    prior = Prior(np.full(6 + len(stiff), 1e-5), stiff, np.zeros(len(stiff)))
+    _, found = solve_motion(CHAIN, goals, prior, root, np.zeros_like(angles) + 0.3, 60.0, 15)
     assert (found >= CHAIN.low).all()
     assert (found <= CHAIN.high).all()
     inside = (wave > CHAIN.low[knee] + 0.1) & (wave < CHAIN.high[knee] - 0.1)
@@ -242,7 +242,7 @@ def _rest_nonsense(motion: SkeletonMotion) -> SkeletonMotion:
 def test_other_names_and_other_resting_poses(
     as_bvh: Callable[..., Path], change: Callable[[SkeletonMotion], SkeletonMotion], off: float
 ) -> None:  # fmt: skip
-    """The file tells the same motion in other words: so does the clip.
+    """The file holds the same motion in other words: the clip is the same.
 
     Where the resting pose means nothing, the trunk is taken to be straight in the most upright frame.
     """
@@ -252,7 +252,7 @@ def test_other_names_and_other_resting_poses(
     straight = retarget(read_motion(as_bvh("lift_back")), BODY)
     assert centre_error(result, BODY).mean() < 0.01
     difference = np.rad2deg(np.abs(result.clip.qpos[:, 7:] - straight.clip.qpos[:, 7:])).mean(axis=0)
-    # hands' own turns are a matter of the resting pose
+    # the hands' own rotations depend on the resting pose
     limbs = [k for k, j in enumerate(CHAIN.joints) if not j.startswith(("hand", "toes", "head")) and "pronation" not in j]
     assert difference[limbs].max() < off
 
@@ -291,10 +291,10 @@ def test_it_starts_at_the_origin_facing_x(as_bvh: Callable[..., Path]) -> None:
 
 
 def test_progress_grows_to_one(as_bvh: Callable[..., Path]) -> None:
-    told: list[float] = []
-    retarget(read_motion(as_bvh("stand")), BODY, progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    reported: list[float] = []
+    retarget(read_motion(as_bvh("stand")), BODY, progress=reported.append)
+    assert reported == sorted(reported)
+    assert reported[-1] == 1.0
 
 
 def test_read_clip_takes_all_kinds(as_bvh: Callable[..., Path], tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def test_read_clip_takes_all_kinds(as_bvh: Callable[..., Path], tmp_path: Path) 
         "CHANNELS 3 Zrotation Xrotation Yrotation\nEnd Site\n{\nOFFSET 0 9 0\n}\n}\n}\n"
         "MOTION\nFrames: 1\nFrame Time: 0.01\n0 0 0 0 0 0\n"
     )
-    with pytest.raises(ClipError, match=r"arm\.bvh: no joint is known for .*thigh_l.*the file has: Arm, Hand"):
+    with pytest.raises(ClipError, match=r"arm\.bvh: no joint was recognised as .*thigh_l.*the file has: Arm, Hand"):
         read_clip(str(tmp_path / "arm.bvh"), BODY)
 
 

@@ -285,7 +285,7 @@ def test_a_caught_ball_is_seen():
         (catch.judge_match, {"apart": 0.3}),
     ],
 )
-def test_what_is_bad_does_not_hold(judge, bad):
+def test_bad_results_do_not_hold(judge, bad):
     good = dataclasses.replace(seen(), kept=0.6, apart=0.2)
     assert judge([good] * 20).holds
     assert judge([good] * 5 + [dataclasses.replace(good, **bad)] * 15).holds is False

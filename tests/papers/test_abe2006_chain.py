@@ -207,7 +207,7 @@ def test_what_is_left_out_is_not_in_the_dynamics():
     assert sorted(after.size.tolist()) == [6, 6]
     assert len(after.passive) == len(before.passive) - 6
     assert not world.load.any()
-    # a branch runs ahead as ignorant as its trunk
+    # nor in those of a branch
     assert len(run.branch().world.dynamics().response().layout.passive) == len(after.passive)
 
 

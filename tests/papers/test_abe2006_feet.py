@@ -1,4 +1,4 @@
-"""Abe & Popovic 2006, section 6, the wish for real feet: lift, stand and be pushed on soles that friction alone holds."""
+"""Abe & Popovic 2006, section 6 (future work): real feet: lift, stand and be pushed on soles that friction alone holds."""
 
 import dataclasses
 import functools
@@ -102,7 +102,7 @@ def test_stands_quietly():
 
 
 class Watching(Prioritized):
-    """Keeps the worst of all commanded ground forces, and counts steps in which the ground could not give what was asked."""
+    """Keeps the worst of all commanded ground forces, and counts steps in which the ground could not supply what was needed."""
 
     def solve(self, world, tasks, dt):
         solution = super().solve(world, tasks, dt)

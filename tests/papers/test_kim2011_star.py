@@ -31,7 +31,7 @@ def test_it_flies_by_gravity_alone(lab):
     watched = bodies.seen(lab, "starfish")
     flight = longest_flight(watched)
     assert watched.time[flight][-1] - watched.time[flight][0] > 0.3
-    # a hand that helped by 2 % of its weight would be noticed, and so would one that turned it
+    # a force of 2 % of its weight would be noticed, and so would a moment
     pushed = watched.centre + np.outer(watched.time, [0.0, 0.0, 0.02 * bodies.G])
     assert not bodies.judge_flight(replace(watched, centre=pushed)).holds
     turned = watched.spin + np.outer(watched.time, [0.1, 0.0, 0.0])

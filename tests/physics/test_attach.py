@@ -110,7 +110,7 @@ def test_a_grasp_needs_the_palm_within_three_centimetres(gap):
     world = World(stage("near", [character], {"box": PropShape("box", SIZE, 5.0, (0.5, 0.0, 1.0))}))
     world.data.qpos[:48] = standing_world("clamped").data.qpos
     world.forward()
-    # the box beside the palm, which faces inwards
+    # the box next to the palm, which faces inwards
     place = world.data.site_xpos[world.site("hand_l")]
     side = world.model.jnt_qposadr[world.joint("box")]
     world.data.qpos[side : side + 3] = place - [0.0, SIZE[1] / 2, 0.0]

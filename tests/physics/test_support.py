@@ -213,7 +213,7 @@ def test_equations_of_motion_hold_without_root_torque(load, request):
         actuated = w.dynamics().response().layout.actuated
         assert np.abs(left[actuated]).max() < 1e-8
         assert np.abs(left[6:]).max() < 1e-6
-        # met within MET [m/s^2] of the body's mass is what counts as given; nearly always it is far less
+        # met within MET [m/s^2] of the body's mass is what counts as given; nearly always the miss is far less
         assert np.abs(left[:6]).max() < 1.1 * MET * weight / 9.81
     assert given > 30
 
@@ -239,7 +239,7 @@ def test_what_the_ground_cannot_give_is_not_planned_with(world):
 
 
 def test_in_the_air_the_root_is_ballistic(world):
-    """No ground, no force: the centre of mass falls with g, and angular momentum stays."""
+    """No ground, no force: the centre of mass falls at g, and angular momentum is conserved."""
     w = world.branch()
     rng = np.random.default_rng(8)
     bodies = list(range(1, w.model.nbody))

@@ -76,7 +76,7 @@ def test_a_hop_is_a_drag_down_a_drag_up_and_what_follows():
 
 
 def test_the_hop_flies_as_physics_wants():
-    """In flight the centre of mass falls with g and angular momentum stays."""
+    """In flight the centre of mass falls at g and angular momentum is conserved."""
     run = build_run(parse_text(HOP, "hop"), record=False)
     world, script = run.world, run.script
     while "fly" not in script.began:  # type: ignore[attr-defined]

@@ -63,7 +63,7 @@ goals.bend = { hold = [[0.0, 1.5]] }
     assert head.active
 
 
-def test_a_point_lies_beside_its_body() -> None:
+def test_a_point_lies_off_its_body() -> None:
     run = build_run(scene(""))
     run.world.forward()
     data, body = run.world.data, run.world.body("head")

@@ -139,7 +139,7 @@ def test_back_to_an_earlier_step_is_another_try() -> None:
     assert s.script.began == ["ready", "swing", "ready", "swing", "hit"]
 
 
-def test_a_timeout_jumps_to_the_fallback_and_tells_why() -> None:
+def test_a_timeout_jumps_to_the_fallback_and_says_why() -> None:
     s = heavy()
     s.task.max_force, s.task.at_limit = 400.0, True
     s.at(0.0)

@@ -52,9 +52,9 @@ class Desk:
         try:
             self.page.wait_for_function(condition, arg=argument, timeout=PATIENCE, polling=50)
         except sync_api().TimeoutError:
-            told = self("JSON.stringify([studio.state.link, studio.state.status, studio.state.input])")
+            seen = self("JSON.stringify([studio.state.link, studio.state.status, studio.state.input])")
             line = self.page.locator('[data-testid="message"]').text_content()
-            pytest.fail(f"waited in vain for {condition} ({argument}); {line}; {told}")
+            pytest.fail(f"waited in vain for {condition} ({argument}); {line}; {seen}")
 
     def click(self, name: str) -> None:
         self.page.click(f'[data-testid="{name}"]')

@@ -1,4 +1,4 @@
-"""A soft box that is dropped beside the figure of a shipped scene."""
+"""A soft box that is dropped next to the figure of a shipped scene."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Those who listen to the studio in tests: what a session said, and a raw websocket client."""
+"""Listeners of the studio in tests: what a session sent, and a raw websocket client."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ from manikin.studio.server import Running
 
 
 class Heard:
-    """What a session said."""
+    """What a session sent."""
 
     def __init__(self) -> None:
         self.all: list[tuple[str, str | bytes]] = []

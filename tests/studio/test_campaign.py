@@ -28,7 +28,7 @@ def test_paced_with_two_pages() -> None:
     assert figures["campaign.paced.longest_silence_s"] < 5
 
 
-def test_the_bench_tells_all_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bench_reports_all_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "bench_studio", partial(measure.bench_studio, 0.5))
     figures = run_bench("studio")
     for key in ("event_to_physics_ms", "frames_per_second", "server_share_of_core", "pace_8_clients_over_1", "pace_preview_over_none"):  # fmt: skip # noqa: E501

@@ -38,7 +38,7 @@ def place(live: Live, name: str) -> np.ndarray:
 
 
 def drag_by(live: Live, name: str, way: tuple[float, float, float]) -> np.ndarray:
-    """Take hold of a bone's origin and ask for a place so far from here."""
+    """Grab a bone's origin and drag it by this much."""
     goal = place(live, name) + way
     live.give(m.Grab(name, "task"))
     live.give(m.Drag(tuple(goal.tolist())))
@@ -176,7 +176,7 @@ def test_the_preview_is_what_happens() -> None:
     assert "head" in {line.body for line in then.paths}
 
 
-def test_why_tells_tasks_torques_and_what_it_stands_on() -> None:
+def test_why_explains_tasks_torques_and_what_it_stands_on() -> None:
     live = Live(lamp())
     why = Explainer(live)
     assert why.report().creatures == (), "nothing is decided before the first step"
@@ -201,7 +201,7 @@ def test_why_tells_tasks_torques_and_what_it_stands_on() -> None:
     assert m.dump(report)
 
 
-def test_limits_that_contradict_each_other_are_told() -> None:
+def test_limits_that_contradict_each_other_are_reported() -> None:
     live = Live(lamp())
     steps(live, 50)
     why = Explainer(live)
@@ -244,9 +244,9 @@ def test_the_centre_of_mass_is_dragged_like_a_bone() -> None:
 
 
 def test_a_pin_comes_before_the_drag() -> None:
-    """In flight, a drag of the head turns the foot, much less if the foot's turn is pinned: the pin does not rest meanwhile.
+    """In flight, a drag of the head rotates the foot, much less if the foot's orientation is pinned: the pin stays active.
 
-    Some is left, as the drag leads joints to their limits, which come before any pin.
+    Some rotation is left: the drag takes joints to their limits, which come before any pin.
     """
     most = []
     for pinned in (False, True):
@@ -343,7 +343,7 @@ def test_a_human_has_none_of_these_knobs() -> None:
         live.give(m.Knob("control.formulation", 1.0))
 
 
-def test_flesh_that_is_turned_inside_out_breaks_off_and_is_told(
+def test_flesh_that_is_turned_inside_out_ends_the_run_and_is_reported(
     session: Session, heard: Heard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session.open(starfish())
@@ -384,5 +384,5 @@ def test_a_step_of_the_script_shows_in_the_knobs(session: Session, heard: Heard)
     (model,) = heard.texts("model")
     assert {k["path"]: k["value"] for k in model["knobs"]}["control.formulation"] == 0
     session.handle(m.Step(2))
-    session._tell(time.perf_counter())
+    session._publish(time.perf_counter())
     assert {k["path"]: k["value"] for k in heard.texts("knobs")[-1]["knobs"]}["control.formulation"] == 1

@@ -50,7 +50,7 @@ def test_the_command_prints_its_address_and_ends_cleanly(tmp_path: Path) -> None
         (["--port", "99999"], "--port"),
     ],
 )
-def test_what_cannot_be_opened_is_told_in_one_line(command: Callable[..., object], words: list[str], says: str) -> None:
+def test_what_cannot_be_opened_is_reported_in_one_line(command: Callable[..., object], words: list[str], says: str) -> None:
     code, _, err = command("studio", "--no-browser", *words)  # type: ignore[misc]
     assert code == 2
     assert says in err

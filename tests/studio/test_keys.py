@@ -132,10 +132,10 @@ def test_a_session_keeps_keys_in_order_shows_the_doll_and_stops_for_it(session: 
     session.handle(m.KeyAdd(0.6))
     session.handle(m.Pose("head", (0.0, 0.0, 0.0), goal))
     session.handle(m.KeyAdd(0.3))
-    told = heard.texts("pins")[-1]
-    assert [k[0] for k in told["keys"]] == [0.3, 0.6]
-    assert told["posing"]
-    assert np.abs(np.array(told["keys"][0]) - told["keys"][1])[1:].max() > 3.0
+    pins = heard.texts("pins")[-1]
+    assert [k[0] for k in pins["keys"]] == [0.3, 0.6]
+    assert pins["posing"]
+    assert np.abs(np.array(pins["keys"][0]) - pins["keys"][1])[1:].max() > 3.0
     session._send_frames()
     (frame,) = [m.unpack_frame(c) for k, c in heard.all if k == "pose" and isinstance(c, bytes)]
     assert frame.kind == m.POSE

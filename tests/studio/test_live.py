@@ -197,7 +197,7 @@ def test_the_centre_of_mass_is_a_handle() -> None:
     assert abs(com_of(live.world, bodies)[0] - goal[0]) > 0.015
 
 
-def test_assist_is_bounded_recorded_and_told() -> None:
+def test_assist_is_bounded_recorded_and_reported() -> None:
     live = Live(load_scene("stand"))
     steps(live, 50)
     live.give(Assist(50.0))

@@ -42,7 +42,7 @@ def test_the_why_panel_explains(desk):
     desk.until("studio.cones === 0 && !studio.state.status.why")
 
 
-def test_a_lost_connection_is_told_and_comes_back(browser, tmp_path):
+def test_a_lost_connection_is_reported_and_comes_back(browser, tmp_path):
     first = Running(Studio(TakeFolder(tmp_path), token="a-token"))
     with first, sit_down(browser, first.address) as desk:
         desk.open("stand")

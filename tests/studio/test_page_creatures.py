@@ -97,7 +97,7 @@ def test_what_is_pointed_at_through_glass_is_meant(sit: Any) -> None:
         ready(desk, "starfish_escape")
         # an arm lies under the lid: the press takes it, and not the case before it
         desk.press(*desk.spot("arm_1"))
-        # held, it is told of when time goes on
+        # held: reported once time goes on
         desk.page.keyboard.press("Space")
         desk.until("studio.state.input?.held")
         assert desk("studio.state.input.target") == "arm_1"

@@ -49,7 +49,7 @@ def test_a_soft_box_falls_is_seen_and_can_be_grabbed(browser, tmp_path, monkeypa
         desk("studio.state.send({kind: 'seek', time: 0})")
         desk.until("studio.state.status.seeking && studio.state.frame.time === 0")
         assert np.allclose(drawn(), before, atol=1e-3)
-        # the same soft box, beside it as a ghost
+        # the same soft box, next to it as a ghost
         take = desk.status("take")
         desk.click("reset")
         desk.until("take => studio.ready && studio.state.status.take !== take", take)

@@ -57,7 +57,7 @@ def test_scrubbing_back_and_trying_again_from_there(desk):
     desk.wait(0.2)
     desk.pause()
     assert desk("studio.state.takes.length") >= 2
-    # the first one beside it
+    # the first one next to it
     desk.page.click(f'[data-take="{take}"] [data-testid="take-ghost"]')
     desk.until("studio.ghosts.length === 1")
     desk.page.click(f'[data-take="{take}"] [data-testid="take-ghost"]')
@@ -67,9 +67,9 @@ def test_scrubbing_back_and_trying_again_from_there(desk):
 def test_the_preview_is_what_then_happens(desk):
     desk.open("lift")
     desk("""() => {
-        window.seen = []; window.told = [];
+        window.seen = []; window.received = [];
         studio.state.onFrame(f => f.kind === 1 && seen.push([f.time, studio.body("hand_l")]));
-        studio.state.on("preview_paths", p => told.push(p));
+        studio.state.on("preview_paths", p => received.push(p));
     }""")
     desk.play()
     desk.wait(0.3)
@@ -80,9 +80,9 @@ def test_the_preview_is_what_then_happens(desk):
     # the pointer rests; a preview that was asked for after that holds for what follows
     time.sleep(0.3)
     rest = desk.status("time")
-    desk.until("rest => told.some(p => p.choice === -1 && p.start > rest)", rest)
+    desk.until("rest => received.some(p => p.choice === -1 && p.start > rest)", rest)
     assert -1 in desk("studio.previews")
-    paths = desk("rest => told.find(p => p.choice === -1 && p.start > rest)", rest)
+    paths = desk("rest => received.find(p => p.choice === -1 && p.start > rest)", rest)
     desk.until("end => studio.state.status.time > end", paths["start"] + 0.6)
     seen = desk("seen")
     desk.release()
@@ -192,21 +192,21 @@ def test_looking_back_shows_where_the_goals_were(desk):
     assert not desk("studio.marks.some(m => m.startsWith('past'))")
 
 
-def test_the_timeline_has_ticks_and_the_end_of_the_script_is_told(desk):
+def test_the_timeline_has_ticks_and_shows_the_end_of_the_script(desk):
     desk.open("catch")
     ticks = "[...document.querySelectorAll('.track .ticks i')].map(i => [i.title, parseFloat(i.style.left)])"
     desk.play()
     desk.until("studio.state.status.finished")
     desk.pause()
     desk.until(f"({ticks}).length === studio.state.status.ticks.length")
-    told, drawn = desk.status("ticks"), desk(ticks)
-    assert len(told) >= 2
+    received, drawn = desk.status("ticks"), desk(ticks)
+    assert len(received) >= 2
     seconds = max(desk.status("length"), desk("studio.state.model.seconds"))
-    for tick, (title, left) in zip(told, drawn, strict=True):
+    for tick, (title, left) in zip(received, drawn, strict=True):
         assert title.startswith(tick["name"].replace("_", " "))
         assert abs(left - 100 * tick["time"] / seconds) < 0.1
     assert desk.page.inner_text('[data-testid="step"]') == "finished"
-    # looking back, the chip tells the step of then
-    desk("time => studio.state.send({kind: 'seek', time})", (told[0]["time"] + told[1]["time"]) / 2)
+    # looking back, the chip shows the step of that time
+    desk("time => studio.state.send({kind: 'seek', time})", (received[0]["time"] + received[1]["time"]) / 2)
     desk.until("studio.state.status.seeking")
-    assert desk.page.inner_text('[data-testid="step"]') == told[0]["name"].replace("_", " ")
+    assert desk.page.inner_text('[data-testid="step"]') == received[0]["name"].replace("_", " ")

@@ -102,9 +102,9 @@ def test_a_pin_is_ranked_switched_off_and_removed() -> None:
     foot, upper = (p.task for p in live.board.message().pins)
     live.give(m.Rank(foot, 3))
     live.give(m.Rank("posture", 1))
-    told = live.board.message()
-    assert [(p.target, p.priority) for p in told.pins] == [("upper", 0), ("foot", 3)]
-    assert {t.name: (t.priority, t.own) for t in told.tasks}["posture"] == (1, True)
+    shown = live.board.message()
+    assert [(p.target, p.priority) for p in shown.pins] == [("upper", 0), ("foot", 3)]
+    assert {t.name: (t.priority, t.own) for t in shown.tasks}["posture"] == (1, True)
     active = {t.name for t in live.run.tasks if t.active}
     assert active == {foot, upper, "posture"}
     live.give(m.Switch(foot, False))
@@ -159,7 +159,7 @@ def test_a_pin_through_flesh_is_of_the_bone_below() -> None:
 
 
 def test_armed_pins_fire_at_lift_off_and_falling_and_end_at_touch_down(folder: TakeFolder) -> None:
-    """Figure 3: the foot keeps its turn from lift-off until it touches down; joints are set when it falls."""
+    """Figure 3: the foot keeps its orientation from lift-off until it touches down; joints are set when it falls."""
     live = Live(lamp(), partial(Journal, path=folder.file("hop")))
     steps(live, 100)
     live.give(m.Pin("foot", "turn", "lift_off", True, "touch_down"))
@@ -245,19 +245,19 @@ def test_the_preview_knows_of_pins() -> None:
     assert found[0].paths != look_ahead(free, -1, "held").paths
 
 
-def test_a_session_tells_of_pins_keeps_them_in_a_branch_and_arms_them_anew(session: Session, heard: Heard) -> None:
+def test_a_session_reports_pins_keeps_them_in_a_branch_and_rearms_them(session: Session, heard: Heard) -> None:
     session.open(lamp())
     session.handle(m.Step(200))
     session.handle(m.Pin("foot", "turn"))
     session.handle(m.Pin("upper", "angle", "falling"))
-    told = heard.texts("pins")[-1]
-    assert [(p["target"], p["holds"], p["at"]) for p in told["pins"]] == [("foot", True, None), ("upper", False, "falling")]
-    assert next(t["name"] for t in told["tasks"]) == "pin"
-    session._tell(time.perf_counter())
+    shown = heard.texts("pins")[-1]
+    assert [(p["target"], p["holds"], p["at"]) for p in shown["pins"]] == [("foot", True, None), ("upper", False, "falling")]
+    assert next(t["name"] for t in shown["tasks"]) == "pin"
+    session._publish(time.perf_counter())
     count = len(heard.texts("pins"))
     session._due = dict.fromkeys(session._due, 0.0)
-    session._tell(time.perf_counter())
-    assert len(heard.texts("pins")) == count, "only what has changed is told"
+    session._publish(time.perf_counter())
+    assert len(heard.texts("pins")) == count, "only what has changed is sent"
     assert session.live is not None
     value = session.live.board.pins[1].value.copy()
     session.handle(m.Step(200))

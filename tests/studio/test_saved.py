@@ -38,7 +38,7 @@ class Taken:
         return tuple((self.live.world.data.xpos[self.live.world.body(body)] + way).tolist())
 
     def sweep(self, body: str, way: tuple[float, float, float], count: int, every: int) -> None:
-        """A pointer that moves evenly, heard every so many steps."""
+        """A pointer that moves evenly, with a message every few steps."""
         start = np.array(self.place(body, (0.0, 0.0, 0.0)))
         for k in range(count):
             if k % every == 0:

@@ -1,4 +1,4 @@
-"""The server: who may come in, what is refused, downloads and uploads, slow pages, and a kill in the middle of a take."""
+"""The server: who is admitted, what is refused, downloads and uploads, slow pages, and a kill in the middle of a take."""
 
 import io
 import json
@@ -37,13 +37,13 @@ def alive(served: Running) -> bool:
     return get(served, "/api/scenes").status_code == 200
 
 
-# --- who may come in
+# --- who is admitted
 
 
 @pytest.mark.parametrize(
     "path", ["/api/scenes", "/api/takes", "/model.glb", "/api/takes/x/export.npz", "/api/scenes/lift/picture"]
 )
-def test_without_the_token_nothing_is_told(served: Running, path: str) -> None:
+def test_without_the_token_nothing_is_answered(served: Running, path: str) -> None:
     for headers in ({"x-manikin-token": ""}, {"x-manikin-token": "wrong"}, {"x-manikin-token": served.studio.token + "x"}):
         assert get(served, path, **headers).status_code == 401
     assert alive(served)
@@ -272,9 +272,9 @@ def test_a_drag_reaches_physics_and_comes_back(page: Page, served: Running) -> N
     page.wait("status", lambda s: s["time"] > 0.1)
     page.say(m.Grab("thorax", "push"))
     page.say(m.Drag((0.4, 0.0, 1.3), stamp=7.0))
-    told = page.wait("input", lambda i: i["stamp"] == 7.0 and i["newtons"] > 10)
-    assert told["mode"] == "push"
-    assert told["force"][0] > 10
+    received = page.wait("input", lambda i: i["stamp"] == 7.0 and i["newtons"] > 10)
+    assert received["mode"] == "push"
+    assert received["force"][0] > 10
     page.say(m.Release())
     assert page.wait("input", lambda i: not i["held"])["target"] == "thorax"
     assert len(page.binary) > 3
@@ -291,7 +291,7 @@ def test_two_pages_see_the_same_and_one_that_comes_late_knows_all(page: Page, se
     other.close()
 
 
-def test_nobody_is_told_nothing(page: Page, served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_page_nothing_is_sent(page: Page, served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     page.say(m.Open("stand"))
     page.say(m.Why(True))
     page.say(m.Play())
@@ -366,12 +366,12 @@ def test_the_take_that_is_being_recorded_is_exported_up_to_now(page: Page, serve
     assert 'filename="stand.npz"' in answer.headers["content-disposition"]
 
 
-def test_a_port_that_cannot_be_is_told() -> None:
+def test_an_impossible_port_is_reported() -> None:
     with pytest.raises(manikin.ManikinError, match="65535"):
         listen("127.0.0.1", 99999)
 
 
-def test_a_taken_port_is_told() -> None:
+def test_a_taken_port_is_reported() -> None:
     with listen("127.0.0.1", 0) as first:
         first.listen()
         with pytest.raises(manikin.ManikinError, match="--port"):

@@ -1,4 +1,4 @@
-"""A session: the transport, the timeline, takes, knobs, and what it tells."""
+"""A session: the transport, the timeline, takes, knobs, and what it sends."""
 
 import gc
 import threading
@@ -29,7 +29,7 @@ def pose(content: bytes) -> np.ndarray:
     return m.unpack_frame(content).poses
 
 
-def test_a_scene_is_told_with_all_that_a_page_needs(session: Session, heard: Heard) -> None:
+def test_a_scene_is_sent_with_all_that_a_page_needs(session: Session, heard: Heard) -> None:
     session.handle(m.Open("lift"))
     (model,) = heard.texts("model")
     bodies = {b["name"]: b for b in model["bodies"]}
@@ -40,7 +40,7 @@ def test_a_scene_is_told_with_all_that_a_page_needs(session: Session, heard: Hea
     assert [k["path"] for k in model["knobs"] if not k["live"]] == ["props.box.size.1", "character.height", "character.clip"]
     assert session.glb[:4] == b"glTF"
     session.handle(m.Step(5))
-    session._tell(time.perf_counter())
+    session._publish(time.perf_counter())
     assert pose(heard.frames()[-1]).shape == (len(model["bodies"]), 7)
     status = heard.texts("status")[-1]
     assert (status["time"], status["step"], status["playing"]) == (pytest.approx(0.01), "reach", False)
@@ -257,7 +257,7 @@ def test_a_chosen_text_that_the_scene_did_not_offer_is_no_number(session: Sessio
     assert session.live.scene.character.clip == "lift_back"
 
 
-def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, folder: TakeFolder) -> None:
+def test_divergence_is_reported_and_reset_recovers(session: Session, heard: Heard, folder: TakeFolder) -> None:
     session.handle(m.Open("lift"))
     go(session, 100)
     broken = session.take
@@ -271,7 +271,7 @@ def test_divergence_is_told_and_reset_recovers(session: Session, heard: Heard, f
         session.handle(m.Play())
     with pytest.raises(InputError, match="looked at"):
         session.handle(m.TakeDelete(broken))
-    session._tell(time.perf_counter())
+    session._publish(time.perf_counter())
     session.handle(m.Seek(0.1))
     session._send_frames()
     assert m.unpack_frame(heard.frames()[-1]).time == pytest.approx(0.1)
@@ -292,7 +292,7 @@ def test_a_hand_can_let_go_of_what_broke_off(session: Session, heard: Heard) -> 
     assert session.diverged
     session.handle(m.Release())
     assert not heard.texts("input")[-1]["held"]
-    # and others are told what to do
+    # and other messages are answered with what to do
     with pytest.raises(InputError, match="reset"):
         session.handle(m.Grab("hand_r", "task"))
 
@@ -317,7 +317,7 @@ def test_the_script_ends_and_life_goes_on(session: Session) -> None:
     assert session.live.facts()["caught"] is True
 
 
-def test_what_happened_when_is_told_of_every_take(session: Session) -> None:
+def test_every_take_reports_what_happened_when(session: Session) -> None:
     session.handle(m.Open("catch"))
     go(session, 5)
     status = session.status()
@@ -359,7 +359,7 @@ def test_a_goal_that_was_put_elsewhere_while_time_stood_stays_there(session: Ses
     assert np.array_equal(session.live.world.full_state(), end), "given again, the input does the same"
 
 
-def test_why_tells_who_lost_to_whom(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_why_shows_which_task_lost_to_which(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     session.handle(m.Open("stand"))
     go(session, 300)
     before = session.live.world.full_state()
@@ -382,7 +382,7 @@ def test_why_tells_who_lost_to_whom(session: Session, monkeypatch: pytest.Monkey
     reports = [session.why.report() for _ in range(len(session.live.run.tasks))]
     assert len(solved) == len(reports), "each holds up the physics for one solution, and no longer"
     lost = {t.name: t.lost_to for t in reports[-1].tasks if t.active}
-    # the drag is above all, and what it takes away is missing below
+    # the drag ranks above all tasks, and what it takes away is missing below
     assert "studio_drag" in lost.values()
     assert lost["posture"] in ("studio_drag", "trunk")
     assert m.dump(report)
@@ -400,7 +400,7 @@ def test_looking_changes_nothing(folder: TakeFolder) -> None:
             session._steps(1)
             if looking:
                 session._due = dict.fromkeys(session._due, 0.0)
-                session._tell(time.perf_counter())
+                session._publish(time.perf_counter())
         states.append(session.live.world.full_state())
         session._close_take()
     assert np.array_equal(*states)
@@ -411,17 +411,17 @@ def test_why_explains_the_present_and_nothing_else(session: Session, heard: Hear
     session.handle(m.Why(True))
     go(session, 50)
 
-    def told() -> int:
+    def reports() -> int:
         session._due = dict.fromkeys(session._due, 0.0)
         before = len(heard.texts("why_report"))
-        session._tell(time.perf_counter())
+        session._publish(time.perf_counter())
         return len(heard.texts("why_report")) - before
 
-    assert told() == 1
+    assert reports() == 1
     session.handle(m.Seek(0.05))
-    assert told() == 0
+    assert reports() == 0
     session.handle(m.Step(1))
-    assert told() == 1
+    assert reports() == 1
 
 
 def test_what_is_left_is_gone_at_once(session: Session) -> None:
@@ -468,7 +468,7 @@ def test_a_fault_in_a_message_does_not_end_the_session(session: Session, heard: 
     assert session.live is not None
 
 
-def test_a_fault_while_telling_is_told_and_survived(session: Session, heard: Heard) -> None:
+def test_a_fault_while_publishing_is_reported_and_survived(session: Session, heard: Heard) -> None:
     class Faulty:
         def report(self) -> None:
             raise ZeroDivisionError("broken")

@@ -1,4 +1,4 @@
-"""Soft things: surfaces that deform, who moves them, and how the studio tells of them."""
+"""Soft things: surfaces that deform, what moves them, and how the studio sends them."""
 
 import time
 
@@ -80,16 +80,16 @@ def test_a_page_hears_of_the_mesh_and_of_every_vertex(session: Session, heard: H
     assert (mesh["name"], mesh["count"], len(mesh["vertices"])) == ("jelly", 26, 78)
     bodies = [model["bodies"][b] for b in mesh["bodies"]]
     assert all(b["owner"] == "jelly" and b["modes"] == ["spring", "push"] for b in bodies)
-    session._tell(time.perf_counter())
+    session._publish(time.perf_counter())
     first = m.unpack_frame(heard.frames()[-1]).meshes[0]
     assert np.allclose(first.ravel(), mesh["vertices"], atol=1e-5)
     session.handle(m.Step(300))
-    session._tell(time.perf_counter())
+    session._publish(time.perf_counter())
     fallen = m.unpack_frame(heard.frames()[-1]).meshes[0]
     assert fallen[:, 2].mean() < first[:, 2].mean() - 0.05
     # looking back brings the vertices of that moment too
     session.handle(m.Seek(0.0))
-    session._tell(time.perf_counter())
+    session._publish(time.perf_counter())
     assert np.allclose(m.unpack_frame(heard.frames()[-1]).meshes[0], first, atol=1e-6)
 
 
@@ -147,11 +147,11 @@ def test_the_skin_moves_with_the_flesh_and_a_press_takes_a_bone(session: Session
     session.handle(m.Grab("tip_0", "task"))
     session.handle(m.Drag(tuple((live.world.data.xpos[live.world.body("tip_0")] + [0.0, 0.0, 0.1]).tolist())))
     session.handle(m.Step(150))
-    session._tell(time.perf_counter())
-    told = m.unpack_frame(heard.frames()[-1]).meshes
+    session._publish(time.perf_counter())
+    sent = m.unpack_frame(heard.frames()[-1]).meshes
     for number, skin in enumerate(soft_surfaces(live.world.model)):
-        assert np.allclose(told[number], skin.at(live.world.data.flexvert_xpos).vertices, atol=1e-6)
-    (mesh, _), rise = live.surfaces.meshes(), told[0][:, 2] - first[0][:, 2]
+        assert np.allclose(sent[number], skin.at(live.world.data.flexvert_xpos).vertices, atol=1e-6)
+    (mesh, _), rise = live.surfaces.meshes(), sent[0][:, 2] - first[0][:, 2]
     arm = mesh.bodies == live.world.body("tip_0")
     assert rise[arm].mean() > 0.02
     assert rise[arm].mean() > rise[~arm].mean() + 0.01

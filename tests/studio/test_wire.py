@@ -126,7 +126,7 @@ def test_binary_parts_are_noise(raw: socket.socket) -> None:
         (sent(b"x", fin=False) + sent(b"y"), 1002),
     ],
 )  # fmt: skip
-def test_whoever_breaks_the_rules_is_told_and_hung_up_on(raw: socket.socket, served: Running, said: bytes, code: int) -> None:
+def test_a_broken_protocol_is_explained_and_ends_it(raw: socket.socket, served: Running, said: bytes, code: int) -> None:
     raw.sendall(said)
     assert struct.pack("!H", code) in rest_of(raw)
     end = time.monotonic() + 20
@@ -171,7 +171,7 @@ def test_pings_are_answered_and_messages_kept_while_the_session_is_busy(page: Pa
     assert page.wait("model")["scene"] == "stand"
 
 
-def test_the_end_of_the_server_is_told(folder: TakeFolder) -> None:
+def test_the_end_of_the_server_is_announced(folder: TakeFolder) -> None:
     with Running(Studio(folder)) as served:
         page = Page(served)
         page.wait("takes")

@@ -103,7 +103,7 @@ def test_stabilize_limits_and_smooths():
 
 
 def test_a_smoothed_direction_begins_gently_and_arrives():
-    """A turn cannot slide along a line: its error is held back and fades in, also when the goal changes midway."""
+    """A rotation cannot slide along a line: its error is held back and fades in, also when the goal changes midway."""
     law, measure, clock = Stabilize(1.0, smoothing=0.15), Orientation(np.array([1])), Clock()
     goals = [np.array([np.cos(a / 2), 0, 0, np.sin(a / 2)]) for a in (1.5, -1.0)]
     angle, rate, pulls = 0.0, 0.0, []

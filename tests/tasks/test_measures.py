@@ -114,7 +114,7 @@ def test_value_changes_at_its_rate(world, name):
 
 
 @pytest.mark.parametrize("name", ["Direction", "Look"])
-def test_directions_turn_at_their_rate(world, name):
+def test_directions_rotate_at_their_rate(world, name):
     measure = all_measures(world)[name]
     h = 1e-6
     now = measure.evaluate(world.dynamics())

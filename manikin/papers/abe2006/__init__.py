@@ -1,4 +1,4 @@
-"""Abe & Popovic 2006: every statement of section 5 and of the captions, and the wishes of section 6, as claims."""
+"""Abe & Popovic 2006: every statement of section 5 and of the captions, and the future work of section 6, as claims."""
 
 from manikin.papers.abe2006 import catch, chain, feet, general, lift, pendulum, toss
 

@@ -65,8 +65,8 @@ def random_flight(
 ) -> tuple[Array, Array, Array, float]:  # fmt: skip
     """Start, velocity, crossing and seconds of a flight through the window, by ballistics back from the crossing.
 
-    0.6 to 0.9 s long, from up to `azimuth` degrees to either side, rising with -1 to 3.5 m/s, from a height of 0.3 to
-    2.8 m. What comes more slowly than 1.5 m/s over the ground falls rather than comes, and is drawn again.
+    0.6 to 0.9 s long, from up to `azimuth` degrees to either side, rising at -1 to 3.5 m/s, from a height of 0.3 to
+    2.8 m. Balls slower than 1.5 m/s over the ground are drawn again: they fall rather than fly.
     """
     while True:
         crossing = np.array([PLANE, rng.uniform(*across), rng.uniform(*height)])
@@ -139,7 +139,7 @@ _SEEN = (
 
 
 class _Eye:
-    """What is seen of one catch, step by step."""
+    """Observes one catch, step by step."""
 
     def __init__(self, run: Run) -> None:
         self.world, self.stance = run.world, Watch(run.world)
@@ -318,7 +318,7 @@ def grips(lab: Lab) -> Finding:
 
 
 def judge_grips(catches: Sequence[Catch]) -> Finding:
-    """Balls held for a second without loading the grip beyond so many newtons."""
+    """Balls held for a second without loading the grip beyond each of several forces."""
     enough = {f"{force:g} N": sum(c.held and c.grip <= force for c in catches) / len(catches) for force in GRIPS}
     load, press = _seen(catches, "grip"), _seen(catches, "press")
     numbers = {"held_with": enough, "p95_N": np.quantile(load, 0.95), "most_N": load.max()}
@@ -584,9 +584,9 @@ CLAIMS = (
         SOURCE,
         "",
         "x",
-        "`catch`, heaviest ball: way given with limit over that without, above 1.1, with a smaller largest torque in the arm",
+        "`catch`, heaviest ball: yielding with limit over that without, above 1.1, with a smaller largest torque in the arm",
         limits_matter,
-        changed=(Change("way given alone", "way given and torque", "the document speaks of joint torques"),),
+        changed=(Change("yielding alone", "yielding and torque", "the document speaks of joint torques"),),
     ),
     Claim(
         "catch.slows",

@@ -158,7 +158,7 @@ CLAIMS = (
     ),
     Claim(
         "chain.legs",
-        "the motion of the legs is subtle, and there",
+        "the motion of the legs is subtle but present",
         SOURCE,
         "subtle",
         "deg",

@@ -145,7 +145,7 @@ def extent(misses: Sequence[Miss]) -> dict[str, dict[str, float]]:
 
 
 def losses(misses: Sequence[Miss]) -> dict[str, float]:
-    """Per level: its rms miss beyond the least, over what it would miss if it were left out beyond the least."""
+    """Per level: its rms miss beyond the least, divided by what it would miss beyond the least if it were left out."""
     out = {}
     for level, seen in extent(misses).items():
         stake = seen["left_out"] - seen["least"]

@@ -28,7 +28,7 @@ FRESH = 240
 
 
 class Pushed(NamedTuple):
-    """After a push: how it stands, and by what fraction of the largest of them commanded forces leave their cones."""
+    """After a push: how it stands, and how far commanded forces leave their cones, as a fraction of the largest force."""
 
     stood: Stood
     outside: float
@@ -195,7 +195,7 @@ CLAIMS = (
     Claim(
         "feet.pushes",
         "contacts can be kept by holding their forces inside friction cones, as one more command",
-        "section 6 (a wish)",
+        "section 6 (future work)",
         "",
         "directions stood",
         "`stand` on contact feet, 100 N for 0.2 s at the pelvis from all sides: stands (docs/feet.md), forces in their cones",
@@ -211,7 +211,7 @@ CLAIMS = (
     Claim(
         "feet.lift",
         "so that a box is lifted on real feet",
-        "section 6 (a wish)",
+        "section 6 (future work)",
         "",
         "mm",
         "`lift` with character.feet=contact, 10 and 20 kg: it succeeds and stands; furthest that a foot slips",
@@ -221,7 +221,7 @@ CLAIMS = (
     Claim(
         "feet.catch",
         "and balls are caught on real feet",
-        "section 6 (a wish)",
+        "section 6 (future work)",
         "",
         "%",
         "random balls up to 1 kg, `catch` with character.feet=contact: held and standing 1 s later, at least 28 of 30",
@@ -236,8 +236,8 @@ CLAIMS = (
     ),
     Claim(
         "limits.highest",
-        "joint limits belong into the highest level",
-        "section 6 (a wish)",
+        "joint limits belong at the highest level",
+        "section 6 (future work)",
         "",
         "deg",
         "`lift`, and a reach behind the body: furthest that any joint leaves its range, below 0.5; above it without limits",
@@ -248,7 +248,7 @@ CLAIMS = (
     ),
     Claim(
         "locked.elbow",
-        "what cannot be reached for want of a joint is missed without disturbing higher tasks",
+        "what cannot be reached because a joint is missing is missed without disturbing higher tasks",
         "section 6; section 3.1.2",
         "",
         "mm",

@@ -93,7 +93,7 @@ def several_tasks(lab: Lab) -> Finding:
 
 
 def judge_tasks(tasks: Mapping[str, str], done: Mapping[str, bool]) -> Finding:
-    """Every capture must do; the number is that of the kinds of task."""
+    """Every capture must succeed; the number counts the kinds of task."""
     kinds = {task: all(ok for file, ok in done.items() if tasks[file] == task) for task in {tasks[f] for f in done}}
     return Finding(sum(kinds.values()), len(kinds) == 3 and all(kinds.values()), dict(done))
 
@@ -322,7 +322,7 @@ CLAIMS = (
     ),
     Claim(
         "figure3.equivalent",
-        "for every force at the hand there is a joint torque with the same effect, and the reverse",
+        "for every force at the hand there is a joint torque with the same effect, and vice versa",
         "figure 3; section 4.2",
         "equivalent force",
         "",
@@ -428,7 +428,7 @@ CLAIMS = (
     Claim(
         "general.feed",
         "low-priority posture tasks could incorporate recorded velocities and accelerations",
-        "section 6 (a wish)",
+        "section 6 (future work)",
         "recorded velocities, accelerations",
         "cm",
         "a figure that only follows the clip `lift_knees`, with `feed`: its pelvis covers more than half of its range in the "

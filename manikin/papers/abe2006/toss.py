@@ -21,13 +21,13 @@ Array = NDArray[np.float64]
 
 FEET = ("foot_l", "foot_r")
 SHAPES = ("sphere", "box", "cylinder")
-# a throw of which place and velocity at the release are given [m, m/s]
+# a throw with given position and velocity at the release [m, m/s]
 VELOCITY: dict[str, Any] = {"prop": "ball", "release": [0.45, -0.25, 1.25], "velocity": [3.0, 0.5, 2.5]}
 
 
 @dataclass(frozen=True)
 class Toss:
-    """Something that comes flying, and where it shall be thrown to on the ground [m]."""
+    """A thing that comes flying, and the point on the ground that it is to be thrown to [m]."""
 
     shape: str
     size: tuple[float, ...]
@@ -48,7 +48,7 @@ class Toss:
 def random_tosses(count: int, seed: int) -> list[Toss]:
     """Balls, boxes and cylinders in turn, 0.2 to 1 kg; targets 1.5 to 4 m away within 45 degrees.
 
-    They come with 3 to 6 m/s from up to 20 degrees to either side, through the inner part of the window.
+    They arrive at 3 to 6 m/s from up to 20 degrees to either side, through the inner part of the window.
     """
     rng = np.random.default_rng(seed)
     out = []

@@ -33,7 +33,7 @@ def crawls(lab: Lab) -> Finding:
 
 
 def judge_crawl(watched: Watched) -> Finding:
-    """How far the middle moves in 20 s; it holds from 1 m on."""
+    """How far the middle moves in 20 s; it holds at 1 m or more."""
     x = watched.middle[:, 0] - watched.middle[0, 0]
     within = watched.time <= 20.0
     far = float(x[within].max())
@@ -46,7 +46,7 @@ def steps_not_slides(lab: Lab) -> Finding:
 
 
 def judge_steps(watched: Watched) -> Finding:
-    """Which part of its path the middle travels while it is lifted by at least 1 cm."""
+    """What fraction of its path the middle travels while it is lifted by at least 1 cm."""
     step = np.abs(np.diff(watched.middle[:, 0]))
     up = watched.middle[1:, 2] > watched.middle[0, 2] + 0.01
     part = float(step[up].sum() / max(step.sum(), 1e-9))
@@ -62,7 +62,7 @@ def clears(lab: Lab) -> Finding:
 
 
 def judge_jump(watched: Watched, planks: float, before: float) -> Finding:
-    """Lowest vertex of the fine surface over the planks at its best, before the turnover; it holds from 5 cm on."""
+    """Lowest vertex of the fine surface over the planks at its best, before the turnover; it holds at 5 cm or more."""
     height = watched.lowest[watched.time < before] - planks
     return Finding(100 * float(height.max()), bool(height.max() >= 0.05), {"at_s": float(watched.time[height.argmax()])})
 
@@ -80,7 +80,7 @@ def turns(lab: Lab) -> Finding:
 
 
 def judge_turn(watched: Watched) -> Finding:
-    """By how much the trunk is turned over at the end, at rest; it holds from 150 degrees on."""
+    """By how much the trunk is turned over at the end, at rest; it holds at 150 degrees or more."""
     end, speed = float(watched.tilt[-1]), float(np.linalg.norm(watched.centre[-1]))
     return Finding(end, end >= 150.0 and speed < 0.1, {"first_deg": float(watched.tilt[0]), "speed_m_s": speed})
 
@@ -164,7 +164,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "worm.steps", "it crawls and does not slide", "section 6", "", "%",
-        "`worm`: part of the middle's path that it travels while lifted by 1 cm or more; above 60 %", steps_not_slides,
+        "`worm`: fraction of the middle's path that it travels while lifted by 1 cm or more; above 60 %", steps_not_slides,
     ),
     Claim(
         "fish.tail", "the drag leaves the fixed orientation of the tail as it is", "section 5.2; figure 2", "primary", "deg",

@@ -43,7 +43,7 @@ CLAIMS: tuple[Claim, ...] = (
           "of the bound", _DRAGS + "; our form of Eq. 9, and Eq. 10; before any clamp, in addition to the slack that is"
           " reported;"
           " at most 1e-8", _worst("outside_bounds", 1e-8)),
-    Claim("drags.printed", "the command keeps Eq. 9 as it is printed", "section 5.1, Eq. 9", "constraints", "part of cases",
+    Claim("drags.printed", "the command keeps Eq. 9 as it is printed", "section 5.1, Eq. 9", "constraints", "of the cases",
           _DRAGS + "; a joint within 0.1 rad of its limit that moves towards it, beta 2 mrad (both ours): accelerations"
           " above the"
           " parabola's; none", _worst("printed_broken_share", 0.0), "document"),
@@ -51,7 +51,7 @@ CLAIMS: tuple[Claim, ...] = (
           _DRAGS + "; largest torque relative to its limit, slack included; at most 1 + 1e-6",
           _worst("torque_of_limit", 1 + 1e-6),
           "document"),
-    Claim("drags.contradictions", "limits rarely contradict each other", "section 5.2", "not said", "part of updates",
+    Claim("drags.contradictions", "limits rarely contradict each other", "section 5.2", "not said", "of the updates",
           _DRAGS + "; at most 1 %", _worst("contradictions_share", 0.01)),
     Claim("drags.stops", "dragged at random, joints stay within the limit that control keeps", "section 5.1, Eq. 9",
           "always remain within", "rad",
@@ -67,7 +67,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("drags.beyond", "and return soon", "section 5.1, Eq. 9", "always remain within", "s",
           _DRAGS + "; at most 0.05", _worst("beyond_limit_s", AFTER), "ours", (_ENDS, WIDER)),
     Claim("drags.flesh", "flesh is hardly ever turned inside out, and then the run stops and says so", "section 4", "not said",
-          "part of drags", _DRAGS + "; at most 1 %", _worst("inverted_share", 0.01)),
+          "of the drags", _DRAGS + "; at most 1 %", _worst("inverted_share", 0.01)),
     Claim("drags.finite", "no drag makes the simulation diverge", "section 5.2", "robust to such user inputs",
-          "part of drags", _DRAGS + "; none", _worst("diverged_share", 0.0), "document"),
+          "of the drags", _DRAGS + "; none", _worst("diverged_share", 0.0), "document"),
 )  # fmt: skip

@@ -116,7 +116,7 @@ def comes_to_rest(lab: Lab) -> Finding:
 
 
 def coasts(formulation: Formulation, seed: int) -> float:
-    """Which part of their speed joints have kept after 50 ms in which nothing is asked of them."""
+    """What fraction of their speed joints have kept after 50 ms in which nothing is asked of them."""
     run = alone({"control.formulation": formulation, "tasks.balance.active": False, "tasks.calm.active": False})
     run.advance(100)
     active = direct(run).skeletons[0].active
@@ -169,7 +169,7 @@ CLAIMS = (
     ),
     Claim(
         "lamp.momentum", "minimal acceleration preserves momentum, minimal velocity does not", "section 6", "preserved", "%",
-        "the lamp without tasks, joints set in motion: part of their speed kept after 50 ms, above 80 % (velocity: below 20 %)",
+        "the lamp without tasks, joints set in motion: speed that is left after 50 ms, above 80 % (velocity: below 20 %)",
         keeps_momentum,
     ),
 )  # fmt: skip

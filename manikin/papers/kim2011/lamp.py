@@ -169,7 +169,7 @@ CLAIMS = (
     ),
     Claim(
         "lamp.flight",
-        "in flight the centre of mass falls with g and angular momentum stays",
+        "in flight the centre of mass falls at g and angular momentum is conserved",
         "section 1",
         "",
         "%",

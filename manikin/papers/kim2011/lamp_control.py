@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from manikin.controllers.direct import Direct
 from manikin.loop import Run
 from manikin.papers.claims import Finding, Lab
-from manikin.papers.kim2011.watch import momentum_shares
+from manikin.papers.kim2011.watch import momentum_parts
 from manikin.physics.world import Push
 from manikin.playback import replay
 from manikin.recording import Recording
@@ -83,7 +83,7 @@ def unactuated(lab: Lab) -> Finding:
 
 
 class Flight(NamedTuple):
-    """One flight: its length [s], the fall [m/s^2], and how far angular momentum drifted, as a share of its scale."""
+    """One flight: its length [s], the fall [m/s^2], and how far angular momentum drifted, as a fraction of its scale."""
 
     seconds: float
     fall: float
@@ -105,24 +105,25 @@ def flights(recording: Recording) -> list[Flight]:
             mujoco.mj_subtreeVel(model, data)
             foot = model.body("foot").id
             momentum = data.subtree_angmom[foot].copy()
-            rows.append((time, data.subtree_linvel[foot].copy(), momentum, parts_turn(model, data, foot)))
+            rows.append((time, data.subtree_linvel[foot].copy(), momentum, momentum_scale(model, data, foot)))
 
     replay(recording, watch)
     out = []
     for begin, end in spans:
         # the first and the last steps may still touch
         mine = [r for r in rows if begin + 0.004 < r[0] < end - 0.004]
-        times, speeds, turns = (np.array([r[k] for r in mine]) for k in range(3))
+        times, speeds, momenta = (np.array([r[k] for r in mine]) for k in range(3))
         fall = -float(np.polyfit(times, speeds[:, 2], 1)[0])
         scale = max(r[3] for r in mine)
-        out.append(Flight(end - begin, fall, float(np.ptp(turns, axis=0).max()) / scale))
+        out.append(Flight(end - begin, fall, float(np.ptp(momenta, axis=0).max()) / scale))
     return out
 
 
-def parts_turn(model: mujoco.MjModel, data: mujoco.MjData, root: int) -> float:
-    """The scale of angular momentum [kg m^2/s]: the sizes of what the parts have about the common centre, added up."""
-    _, shares = momentum_shares(model, data, model.body_rootid == root)
-    return float(np.linalg.norm(shares, axis=1).sum())
+def momentum_scale(model: mujoco.MjModel, data: mujoco.MjData, root: int) -> float:
+    """The scale of angular momentum [kg m^2/s]: the sum of the magnitudes of the parts' contributions about the common
+    centre."""
+    _, parts = momentum_parts(model, data, model.body_rootid == root)
+    return float(np.linalg.norm(parts, axis=1).sum())
 
 
 def ballistic(lab: Lab) -> Finding:
@@ -131,7 +132,7 @@ def ballistic(lab: Lab) -> Finding:
 
 
 def judge_flights(several: list[Flight]) -> Finding:
-    """Every flight falls with g within 1 %, and its angular momentum drifts by less than 1 % of its scale."""
+    """Every flight falls at g within 1 %, and its angular momentum drifts by less than 1 % of its scale."""
     if not several:
         return Finding(None, False, {}, "it never flew")
     gaps = [abs(f.fall / 9.81 - 1) for f in several]
@@ -156,9 +157,9 @@ def primary(lab: Lab) -> Finding:
         head.goal = Fixed(here + rng.uniform(-0.2, 0.2, 3))
         lone, both = (control.decide(run.world, tasks, 0.005)[0] for tasks in ([foot], [foot, head]))
         rows = foot.measure.evaluate(run.world.dynamics()).jacobian[:, dofs]
-        turns = [rows @ (d.maps.T @ d.acceleration + d.maps.t0) for d in (lone, both)]
+        accelerations = [rows @ (d.maps.T @ d.acceleration + d.maps.t0) for d in (lone, both)]
         changes.append(float(np.abs(both.acceleration - lone.acceleration).max()))
-        gaps.append(float(np.abs(turns[1] - turns[0]).max()) / max(float(np.abs(both.acceleration).max()), 1.0))
+        gaps.append(float(np.abs(accelerations[1] - accelerations[0]).max()) / max(float(np.abs(both.acceleration).max()), 1.0))
     numbers = {"moments": len(gaps), "joints_change_rad_s2": [min(changes), max(changes)]}
     return Finding(max(gaps), max(gaps) <= 1e-6 and min(changes) > 1.0, numbers)
 

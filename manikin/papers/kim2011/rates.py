@@ -72,7 +72,7 @@ def dragged_at(lab: Lab, rate: float, model: str, count: int, seconds: float) ->
 
 
 def drags_at_rates(lab: Lab) -> Finding:
-    """Which part of the drags broke, at any rate."""
+    """What fraction of the drags broke, for the worst character and rate."""
     count, seconds = lab.pick((2, 0.3), (20, 1.0))
     found = {
         (model, rate): summary(dragged_at(lab, rate, model, count, seconds))
@@ -144,9 +144,9 @@ CLAIMS = (
     ),
     Claim(
         "rates.drags", "control may run at 50 Hz to 1 kHz: no drag breaks the simulation", "section 6", "50 Hz to 1 kHz",
-        "part of drags",
-        "20 random drags of each character at 50, 200 and 1000 Hz (2 of 0.3 s with --quick): part that diverged or was turned"
-        " inside out, at worst; 0", drags_at_rates, "document",
+        "of the drags",
+        "20 random drags of each character at 50, 200 and 1000 Hz (2 of 0.3 s with --quick): fraction that diverged or was"
+        " turned inside out, at worst; 0", drags_at_rates, "document",
     ),
     Claim(
         "environment.changed", "interaction with changed surroundings needs no change of control", "sections 1 and 4", "", "%",

@@ -40,7 +40,7 @@ def flight(lab: Lab) -> Finding:
 
 
 def escapes(lab: Lab) -> Finding:
-    """The three things: an arm lifts the edge, a jump hits the case, and in the end no part of it is in or under the case."""
+    """Three things: an arm lifts the edge, a jump hits the case, and in the end no part of it is in or under the case."""
     take = lab.take("starfish_escape")
     return judge_escape(began(lab, "starfish_escape"), bool(take.report["ok"]), left_behind(take.recording))
 

@@ -14,14 +14,14 @@ from manikin.recording import Recording
 Array = NDArray[np.float64]
 
 
-def momentum_shares(model: mujoco.MjModel, data: mujoco.MjData, mine: NDArray[np.bool_]) -> tuple[Array, Array]:
+def momentum_parts(model: mujoco.MjModel, data: mujoco.MjData, mine: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Of the bodies `mine` (nbody,): velocity (3,) of their centre of mass, and the contribution (n, 3) of each to the angular
     momentum about it."""
-    mass, place, turn = model.body_mass[mine], data.xipos[mine], data.cvel[mine, :3]
+    mass, place, rate = model.body_mass[mine], data.xipos[mine], data.cvel[mine, :3]
     # MuJoCo gives velocities at the centre of mass of a body's whole tree
-    speed = data.cvel[mine, 3:] + np.cross(turn, place - data.subtree_com[model.body_rootid[mine]])
+    speed = data.cvel[mine, 3:] + np.cross(rate, place - data.subtree_com[model.body_rootid[mine]])
     axes = data.ximat[mine].reshape(-1, 3, 3)
-    own = np.einsum("bij,bj,bkj,bk->bi", axes, model.body_inertia[mine], axes, turn)
+    own = np.einsum("bij,bj,bkj,bk->bi", axes, model.body_inertia[mine], axes, rate)
     centre, velocity = mass @ place / mass.sum(), mass @ speed / mass.sum()
     return velocity, own + np.cross(place - centre, mass[:, None] * (speed - velocity))
 
@@ -115,8 +115,8 @@ class _Eye:
 
     def _momentum(self, data: mujoco.MjData) -> tuple[Array, Array, float]:
         """Velocity of the centre of mass, angular momentum about it, and the sum of all bodies' magnitudes of that."""
-        velocity, shares = momentum_shares(self.model, data, self.mine)
-        return velocity, shares.sum(axis=0), float(np.linalg.norm(shares, axis=1).sum())
+        velocity, parts = momentum_parts(self.model, data, self.mine)
+        return velocity, parts.sum(axis=0), float(np.linalg.norm(parts, axis=1).sum())
 
     def _depth(self, data: mujoco.MjData, geom: int, points: Array) -> float:
         local = np.abs((points - data.geom_xpos[geom]) @ data.geom_xmat[geom].reshape(3, 3))
