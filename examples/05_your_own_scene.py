@@ -2,13 +2,11 @@
 
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 
 import numpy as np
 
 import manikin as mk
-from manikin.scenes.scene import parse_scene
 
 SCENE = """
 name = "from_the_table"
@@ -50,15 +48,16 @@ hand_force = { task = "hands" }
 """
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
-(folder / "from_the_table.toml").write_text(SCENE, encoding="utf-8")
+file = folder / "from_the_table.toml"
+file.write_text(SCENE, encoding="utf-8")
 
 # every key has a dotted path, as with --set on the command line
-scene = parse_scene(tomllib.loads(SCENE), "from_the_table.toml", {"props.parcel.mass": 7.5})
+scene = mk.load_scene(file, {"props.parcel.mass": 7.5})
 take = mk.run(scene)
 for key, value in take.report.items():
     print(f"{key:<16} {value}")
 mk.save(take, folder / "from_the_table.glb")
-print(f"wrote {folder / 'from_the_table.glb'}; the scene is in the same folder: manikin run {folder / 'from_the_table.toml'}")
+print(f"wrote {folder / 'from_the_table.glb'}; the scene is in the same folder: manikin run {file}")
 
 # the parcel is a free body: its pose is at the end of qpos
 height = take.recording.qpos[:, -5]

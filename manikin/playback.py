@@ -93,21 +93,24 @@ def replay_model(recording: Recording) -> mujoco.MjModel:
         if not (np.isin(when, range(steps + 1)).all() and np.isin(which, range(count)).all()):
             raise RecordingError(f"the recording's {name} names steps or parts that do not exist")
     _check_changes(recording, model)
-    _check_characters(recording, model)
+    cast(recording, model)
     given = recording.meta.get("timestep", model.opt.timestep)
     if abs(given - model.opt.timestep) > 1e-9:
         raise RecordingError(f"the recording's timestep is {given:g} s, that of its model {model.opt.timestep:g} s")
     return model
 
 
-def _check_characters(recording: Recording, model: mujoco.MjModel) -> None:
-    """The bodies of characters are the model's, parents before children."""
+def cast(recording: Recording, model: mujoco.MjModel) -> dict[str, list[int]]:
+    """The bodies of each character by the name of its root: bodies of the model, parents before children."""
+    out: dict[str, list[int]] = {}
     seen: set[int] = set()
     for root, names in recording.meta.get("characters", {}).items():
         bodies = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name) for name in names]
         if min(bodies, default=0) < 1 or bodies != sorted(set(bodies)) or seen & set(bodies):
             raise RecordingError(f"the bodies of the recording's character '{one_line(root[:40])}' are not those of its model")
+        out[root] = bodies
         seen |= set(bodies)
+    return out
 
 
 def _check_changes(recording: Recording, model: mujoco.MjModel) -> None:

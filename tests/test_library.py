@@ -64,6 +64,8 @@ def test_a_scene_says_the_same_by_its_own_names(world: mk.World) -> None:
         (lambda w: mk.orientation(w, "haed"), "did you mean 'head'"),
         (lambda w: mk.posture(w, "shank_l_flexon"), "no joint is called 'shank_l_flexon'; did you mean 'shank_l_flexion'"),
         (lambda w: mk.posture(w, "root"), "'root' is not a hinge"),
+        (lambda w: mk.posture(w, ["shank_l_flexion"]), "names are given one by one"),
+        (lambda w: mk.points(w, ["hand_l", "hand_r"]), "names are given one by one"),
         (lambda w: mk.centre_of_mass(w, axes="xq"), "axes: given 'xq'"),
         (lambda w: mk.centre_of_mass(w, axes=""), "axes: given ''"),
         (lambda w: mk.nearest(w, "stnd"), "no clip is called 'stnd'; did you mean 'stand'"),

@@ -86,8 +86,10 @@ def load_clip(name: str | Path) -> Clip:
     path, name = Path(name), str(name)
     if kind_of(path) in (".bvh", ".amc"):
         raise ClipError(f"{path}: a motion file belongs to another body; retarget it (manikin.motion.retarget.read_clip)")
-    if path.suffix == ".npz" or path.exists():
+    if path.suffix == ".npz":
         return _read(path)
+    if path.is_file():
+        raise ClipError(f"{path}: a clip is .npz, .bvh or .amc (or .gz of the last two)")
     if name not in library():
         raise ClipError(f"no clip is called '{name}'{did_you_mean(name, library())}")
     with resources.as_file(resources.files("manikin.clips") / "library" / f"{name}.npz") as shipped:

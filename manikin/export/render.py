@@ -12,6 +12,7 @@ from manikin import renderer
 from manikin.errors import OutputError
 from manikin.export.framing import DRAWN, Array, View, framed, keep_in_view, outline, within_reach
 from manikin.export.soft import draw_soft, soft_surfaces
+from manikin.playback import cast
 from manikin.recording import Recording
 from manikin.scenes.schema_world import CameraSpec
 
@@ -68,7 +69,7 @@ class Painter:
 
     def _outline(self, frame: int) -> Array:
         _pose(self.model, self.data, self.recording, frame)
-        return outline(self.model, self.data, _cast(self.model, self.recording), self.soft)
+        return outline(self.model, self.data, _actors(self.model, self.recording), self.soft)
 
     def draw(self, frame: int, view: View) -> Image:
         """One frame (height, width, 3)."""
@@ -106,10 +107,9 @@ def _pose(model: mujoco.MjModel, data: mujoco.MjData, recording: Recording, fram
         mujoco.mj_flex(model, data)
 
 
-def _cast(model: mujoco.MjModel, recording: Recording) -> list[int]:
+def _actors(model: mujoco.MjModel, recording: Recording) -> list[int]:
     """The bodies of all characters."""
-    names = [body for bodies in recording.meta.get("characters", {}).values() for body in bodies]
-    return [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name) for name in names]
+    return [body for bodies in cast(recording, model).values() for body in bodies]
 
 
 def view_of(recording: Recording, aspect: float = 4 / 3, azimuth: float | None = None) -> View:
@@ -127,12 +127,12 @@ def view_of(recording: Recording, aspect: float = 4 / 3, azimuth: float | None =
 def _framed(recording: Recording, view: View, aspect: float) -> View:
     """Suits the characters at some moments of a recording, and the props near them."""
     model = mujoco.MjModel.from_xml_string(recording.mjcf)
-    data, cast, soft = mujoco.MjData(model), _cast(model, recording), soft_surfaces(model)
-    props = sorted(set(range(model.nbody)) - set(cast))
+    data, actors, soft = mujoco.MjData(model), _actors(model, recording), soft_surfaces(model)
+    props = sorted(set(range(model.nbody)) - set(actors))
     outlines = []
     for frame in moments(recording, min(len(recording.time), SAMPLES)):
         _pose(model, data, recording, frame)
-        characters = outline(model, data, cast, soft)
+        characters = outline(model, data, actors, soft)
         outlines.append(np.vstack([characters, within_reach(characters, outline(model, data, props, []))]))
     return framed(outlines, view, float(model.vis.global_.fovy), aspect)
 

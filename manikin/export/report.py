@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.files import whole_file
+from manikin.playback import cast
 from manikin.recording import Recording
 
 Report = dict[str, Any]
@@ -72,7 +73,7 @@ def save_csv(recording: Recording, path: Path) -> None:
     """Write one row per frame: see docs/export.md."""
     model = mujoco.MjModel.from_xml_string(recording.mjcf)
     columns: dict[str, Array] = {"time": recording.time}
-    characters = recording.meta.get("characters", {})
+    characters = cast(recording, model)
     for name in [*characters, *recording.meta.get("props", [])]:
         body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
         joint = int(model.body_jntadr[body]) if body >= 0 else -1
@@ -94,14 +95,13 @@ def save_csv(recording: Recording, path: Path) -> None:
         stream.write(text.getvalue().encode())
 
 
-def _joints(recording: Recording, model: mujoco.MjModel, bodies: list[str]) -> dict[str, Array]:
+def _joints(recording: Recording, model: mujoco.MjModel, bodies: list[int]) -> dict[str, Array]:
     """Columns for a character's joints: hinges [deg], slides [m], ball joints as quaternions."""
-    own = {mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, b) for b in bodies}
     columns: dict[str, Array] = {}
     for joint in range(model.njnt):
         kind, start = model.jnt_type[joint], int(model.jnt_qposadr[joint])
         name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, joint)
-        if int(model.jnt_bodyid[joint]) not in own or kind == mujoco.mjtJoint.mjJNT_FREE:
+        if int(model.jnt_bodyid[joint]) not in bodies or kind == mujoco.mjtJoint.mjJNT_FREE:
             continue
         if kind == mujoco.mjtJoint.mjJNT_BALL:
             columns |= {f"{name}_q{axis}": recording.qpos[:, start + k] for k, axis in enumerate("wxyz")}

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from manikin.export.shapes import Colour, Surface, body_surfaces
 from manikin.export.soft import Points, SoftSurface, node_points, soft_surfaces
+from manikin.playback import cast
 from manikin.recording import Recording
 from manikin.spatial import quat_conjugate, quat_multiply, rotate
 
@@ -113,5 +114,5 @@ def body_track(recording: Recording) -> Track:
         data.qpos[:] = qpos
         mujoco.mj_kinematics(model, data)
         position[t], quat[t] = data.xpos, data.xquat
-    cast = {root: [model.body(b).id for b in bodies] for root, bodies in recording.meta.get("characters", {}).items()}
-    return Track(model, Pose(position, quat), rest, cast, soft_surfaces(model), node_points(model, recording.qpos))
+    surfaces, points = soft_surfaces(model), node_points(model, recording.qpos)
+    return Track(model, Pose(position, quat), rest, cast(recording, model), surfaces, points)

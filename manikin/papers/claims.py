@@ -2,7 +2,8 @@
 
 The rule: claim and bound come from the document's words and are fixed before anything is measured. Where the document gives
 no number, the bound is ours and says so. A criterion that has to be replaced after a measurement says from what, to what and
-why. Lists are counted from what ran. A claim that does not hold is a result like any other.
+why; if it had been missed, it says that too. Lists are counted from what ran. A claim that does not hold is a result like any
+other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -93,8 +94,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement. source: section or figure; document: the words or number printed there; how: what is measured, and
-    what must be seen for the claim to hold.
+    """One statement. source: section or figure; document: the words or number printed there, or 'not said'; how: what is
+    measured, and what must be seen for the claim to hold.
 
     bound: who set the criterion that decides: the document, or we, because the document gives none.
     changed: every criterion that was replaced after a measurement, oldest first.

@@ -211,9 +211,10 @@ def _read_toml(text: str, where: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise SceneError(f"{where}: not TOML: brackets are nested too deep") from None
-    except ValueError as error:
-        # also raised for integers with thousands of digits, in addition to TOML's own errors
+    except tomllib.TOMLDecodeError as error:
         raise SceneError(f"{where}: not TOML: {error}") from None
+    except ValueError:
+        raise SceneError(f"{where}: not TOML: a number has thousands of digits") from None
 
 
 def parse_scene(raw: dict[str, Any], where: str, changes: dict[str, Any] | None = None) -> Scene:

@@ -91,6 +91,7 @@ def on_body(world: World, name: str, at: ArrayLike = (0.0, 0.0, 0.0), character:
 
 def find_points(world: World, names: Sequence[str], prefix: str = "") -> tuple[NDArray[np.int64], Array]:
     """Sites or bodies by name: numbers (n,) of bodies, and offsets (n, 3) [m] in their frames."""
+    _texts(names)
     sites, bodies = world.names(mujoco.mjtObj.mjOBJ_SITE), world.names(mujoco.mjtObj.mjOBJ_BODY)
     numbers, offsets = [], []
     for name in names:
@@ -113,6 +114,7 @@ def find_points(world: World, names: Sequence[str], prefix: str = "") -> tuple[N
 
 def joints_of(world: World, prefix: str, names: Sequence[str]) -> Posture:
     """Hinge joints by name."""
+    _texts(names)
     numbers = [world.joint(prefix + name) for name in names]
     model = world.model
     for name, number in zip(names, numbers):
@@ -166,6 +168,12 @@ def _bodies(world: World, names: Sequence[str], character: Character | None) -> 
     if names:
         return [int(b) for b in find_points(world, names, _prefix(world, character))[0]]
     return [world.body(b) for b in whose(world, character).bodies]
+
+
+def _texts(names: Sequence[str]) -> None:
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"names are given one by one, as in ('hand_l', 'hand_r'): {name!r} is not a text")
 
 
 def _some(names: Sequence[str]) -> None:

@@ -122,11 +122,11 @@ SCALE = (
 _ALL = "the six scenes with soft characters, replayed in plain MuJoCo: "
 CLAIMS: tuple[Claim, ...] = (
     Claim(
-        "soft.flesh", "soft bodies follow the skeleton and stay whole", "section 4", "", "x",
+        "soft.flesh", "soft bodies follow the skeleton and stay whole", "section 4", "attach soft bodies to the skeleton", "x",
         _ALL + "smallest volume of a tetrahedron by that at rest; above 0.1", flesh,
     ),
     Claim(
-        "soft.surface", "the fine surface touches and does not sink in", "section 4", "", "mm",
+        "soft.surface", "the fine surface touches and does not sink in", "section 4", "handling collisions", "mm",
         _ALL + "deepest vertex of the fine surface in the ground or in boxes; at most 5", surface,
     ),
     Claim(
@@ -140,12 +140,13 @@ CLAIMS: tuple[Claim, ...] = (
         "document",
     ),
     Claim(
-        "soft.mass", "the fine surface gives the mechanical properties of the body", "section 4", "", "x, m",
+        "soft.mass", "the fine surface gives the mechanical properties of the body", "section 4",
+        "the mechanical properties of the body", "x, m",
         "mass (relative) and centre of mass [m] of bones and nodes against the volume within the fine surface; below"
         " 1e-8", mass,
     ),
     Claim(
-        "soft.internal", "the passive root is not actuated", "sections 4 and 5.1", "0", "N, N m",
+        "soft.internal", "the passive root is not actuated", "section 4", "no force is exerted on the character", "N, N m",
         _ALL + "largest actuation of the root; no pushes; replay to the last bit", internal, "document",
     ),
 )  # fmt: skip

@@ -159,36 +159,39 @@ def judge_singular(rng: np.random.Generator, drags: int, damping: float | None =
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
-        "worm.metre", "a worm is controlled to move about", "section 6", "", "m",
+        "worm.metre", "a worm is controlled to move about", "section 6",
+        "creating dynamic motions on various kinds of characters", "m",
         "`worm`: how far its middle moves within 20 s; at least 1 m", crawls,
     ),
     Claim(
-        "worm.steps", "it crawls and does not slide", "section 6", "", "%",
+        "worm.steps", "it crawls and does not slide", "section 6", "not said", "%",
         "`worm`: fraction of the middle's path that it travels while lifted by 1 cm or more; above 60 %", steps_not_slides,
     ),
     Claim(
-        "fish.tail", "the drag leaves the fixed orientation of the tail as it is", "section 5.2; figure 2", "primary", "deg",
+        "fish.tail", "the drag leaves the fixed orientation of the tail as it is", "section 5.2; figure 2",
+        "maintaining a fixed orientation of the tail", "deg",
         "`fish`: largest rotation of the tail while the nose is dragged; below 3 degrees", tail_kept,
     ),
     Claim(
-        "fish.jump", "a drag with the tail's orientation fixed, and then key poses, make the fish jump", "figure 2", "", "cm",
+        "fish.jump", "a drag with the tail's orientation fixed, and then key poses, make the fish jump", "figure 2",
+        "get a stretching motion for jump", "cm",
         "`fish`: lowest vertex of the fine surface over the planks at its best; at least 5 cm", clears,
     ),
     Claim(
-        "fish.turn", "the fish turns over (by key poses; the document guides it by a mouse drag)", "figure 2", "turned"
-        " over", "deg",
+        "fish.turn", "the fish turns over (by key poses; the document guides it by a mouse drag)", "figure 2",
+        "The turnover was guided by the mouse drag", "deg",
         "`fish`: tilt of the trunk at the end, at rest; at least 150 degrees", turns, "ours",
         (Change("\"the fish turns over\"", "by key poses", "the document's turnover is a mouse drag, which our script is"
         " not"),),
     ),
     Claim(
-        "fish.flight", "in the air nothing but gravity acts", "section 4", "", "%",
+        "fish.flight", "in the air nothing but gravity acts", "figure 1", "no external forces ... except the gravity", "%",
         "`fish`, no contact: acceleration of the centre of mass within 1 % of g; drift of angular momentum below 1 % of the"
         " sum of the parts' magnitudes", flight, "ours", SCALE,
     ),
     Claim(
         "fish.singular", "in the straight, singular pose a naive solution becomes very large, and ours does not", "section 5.2",
-        "very large", "x",
+        "will become very large", "x",
         "the fish straight or bent by up to 0.01 rad, 400 drags of its ends along the body (60 with --quick): largest"
         " exact solution"
         " over the largest command, at least 10; straight, the ends cannot be accelerated along it; 40 simulated drags"

@@ -39,15 +39,18 @@ _ENDS = Change(
     "joints got stops that begin before the end of their range; `drags.stops` is the first of the two again",
 )  # fmt: skip
 CLAIMS: tuple[Claim, ...] = (
-    Claim("drags.exact", "the command keeps joint limits and torque limits as we write them", "section 5.2", "constraints",
-          "of the bound", _DRAGS + "; our form of Eq. 9, and Eq. 10; before any clamp, in addition to the slack that is"
+    Claim("drags.exact", "the command keeps joint limits and torque limits as we write them", "section 5.2",
+          "where the joint and torque limits are satisfied", "of the bound",
+          _DRAGS + "; our form of Eq. 9, and Eq. 10; before any clamp, in addition to the slack that is"
           " reported;"
           " at most 1e-8", _worst("outside_bounds", 1e-8)),
-    Claim("drags.printed", "the command keeps Eq. 9 as it is printed", "section 5.1, Eq. 9", "constraints", "of the cases",
+    Claim("drags.printed", "the command keeps Eq. 9 as it is printed", "section 5.1, Eq. 9",
+          "less than the acceleration of the parabola", "of the cases",
           _DRAGS + "; a joint within 0.1 rad of its limit that moves towards it, beta 2 mrad (both ours): accelerations"
           " above the"
           " parabola's; none", _worst("printed_broken_share", 0.0), "document"),
-    Claim("drags.torque", "torques stay within their limits", "section 5.1, Eq. 10", "constraints", "of the limit",
+    Claim("drags.torque", "torques stay within their limits", "section 5.1, Eq. 10",
+          "inequality constraints for the torque limits", "of the limit",
           _DRAGS + "; largest torque relative to its limit, slack included; at most 1 + 1e-6",
           _worst("torque_of_limit", 1 + 1e-6),
           "document"),
@@ -61,10 +64,10 @@ CLAIMS: tuple[Claim, ...] = (
     " within", "rad",
           _DRAGS + "; what follows within 50 ms of a contact force of 2.5 times the weight is left out; at most 1e-3",
           _worst("overshoot_smooth_rad", SMOOTH), "ours", (_STRUCK, _ENDS, WIDER)),
-    Claim("drags.struck", "after an impact joints are hardly beyond their ranges", "section 5.1, Eq. 9", "always remain within",
+    Claim("drags.struck", "after an impact joints are hardly beyond their ranges", "section 5.1, Eq. 9", "not said",
           "rad", _DRAGS + "; within 50 ms of such an impact; at most 0.05", _worst("overshoot_struck_rad", STRUCK), "ours",
           (_STRUCK, _ENDS, WIDER)),
-    Claim("drags.beyond", "and return soon", "section 5.1, Eq. 9", "always remain within", "s",
+    Claim("drags.beyond", "and return soon", "section 5.1, Eq. 9", "not said", "s",
           _DRAGS + "; at most 0.05", _worst("beyond_limit_s", AFTER), "ours", (_ENDS, WIDER)),
     Claim("drags.flesh", "flesh is hardly ever turned inside out, and then the run stops and says so", "section 4", "not said",
           "of the drags", _DRAGS + "; at most 1 %", _worst("inverted_share", 0.01)),
