@@ -10,7 +10,7 @@ import pytest
 from odd_recording import odd_recording
 
 import manikin as mk
-from manikin.errors import OutputError
+from manikin.errors import OutputError, RecordingError
 
 NAMES = {
     "blanks": "a b  c", "empty": "", "long": "x" * 400, "other scripts": "人形 Ünïcödé 🤖", "signs": "a/b\\c:*?\"<>|'{}[]&;#%",
@@ -62,3 +62,12 @@ def test_a_terminal_shows_odd_names(tmp_path: Path) -> None:
     program = "from manikin import cli; cli._prepare(); print('a\\ud800b'); cli._complain('c\\ud800d')"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert (result.returncode, result.stdout, result.stderr) == (0, b"a?b\n", b"manikin: c?d\n")
+
+
+@pytest.mark.parametrize("kind", [".glb", ".bvh", ".csv", ".png", ".mp4"])
+def test_a_character_that_the_model_lacks_is_refused(tmp_path: Path, kind: str) -> None:
+    recording = odd_recording()
+    strange = replace(recording, meta=recording.meta | {"scene": "", "characters": {"berta": ["berta", "berta/arm"]}})
+    with pytest.raises(RecordingError, match="character 'berta' are not those of its model"):
+        mk.save(strange, tmp_path / f"strange{kind}")
+    assert not list(tmp_path.iterdir())
