@@ -1,4 +1,4 @@
-// The takes of this session and of earlier ones.
+// The list of takes, those of earlier runs included.
 
 import { download, exportAddress, type ExportFormat, upload } from "./addresses";
 import { button, h, icon } from "./dom";
