@@ -1,4 +1,4 @@
-"""Manikin: give a character a job; get the motion, physically true, ready for Blender.
+"""Manikin: tell a character what to do, and get motion that obeys physics, ready for Blender.
 
 >>> import manikin as mk
 >>> take = mk.run(mk.load_scene("lift"), seconds=4)

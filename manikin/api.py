@@ -24,7 +24,7 @@ FPS = 60.0
 
 
 class Failed(RunError):
-    """A run that broke off; `take` holds what was recorded up to then."""
+    """A run that failed; `take` holds what was recorded up to then."""
 
     def __init__(self, message: str, take: Take) -> None:
         super().__init__(message)
@@ -76,7 +76,7 @@ def run(
 def _recorded(work: Run, seconds: float | None, seed: int | None) -> tuple[Run, int]:
     """The caller's own run, with a recorder, and the number of steps after which it ends."""
     if seed is not None:
-        raise InputError("seed: is for scenes; a run of your own is as random as what you made it of")
+        raise InputError("seed: is for scenes; in a run of your own nothing is random unless you make it so")
     if seconds is None or not seconds > 0:
         raise InputError(f"seconds: given {seconds}, a run of your own needs a number above 0")
     if work.recorder is None:
@@ -114,7 +114,7 @@ def _props(world: World) -> list[str]:
 
 
 class _Clock:
-    """Simulated against real time since a moment."""
+    """Simulated time over real time since a given moment."""
 
     def __init__(self, simulated: float = 0.0) -> None:
         self.simulated, self.real = simulated, time.perf_counter()

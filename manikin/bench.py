@@ -179,7 +179,7 @@ def mink() -> Callable[[], None] | None:
 
 
 def realtime_factor() -> float:
-    """Simulated against real time of the whole lift, control at 500 Hz and recording included: median of tenths of a second."""
+    """Simulated over real time of the whole lift, control at 500 Hz and recording included: median of tenths of a second."""
     work = build_run(load_scene("lift"))
     work.advance(1)
     factors = []

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 # the help prints a type for each option: switches have none
 FLAG = " "
 
-# what shells report of a program that Ctrl-C ended
+# the exit code with which shells report a program ended by Ctrl-C
 INTERRUPTED = 130
 
 app = typer.Typer(
     name="manikin", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich",
-    help="Give a character a job; get the motion, physically true, ready for Blender.",
+    help="Tell a character what to do, and get motion that obeys physics, ready for Blender.",
     epilog="First steps: [bold]manikin list[/bold], then [bold]manikin run lift --out lift.glb --out lift.mp4[/bold], or "
     "[bold]manikin studio lift[/bold] to grab the character with the mouse.",
 )  # fmt: skip
@@ -218,7 +218,7 @@ def run(
         from manikin.api import Failed
         from manikin.api import run as perform
 
-        # the libraries stay: no need for the collector to look at them again and again
+        # the libraries stay loaded: the garbage collector need not scan them again and again
         gc.freeze()
         failure = ""
         with _bar(f"simulating {checked.name}") as progress:
@@ -426,7 +426,7 @@ def reproduce(
         bool, typer.Option("--json", metavar=FLAG, help="Last line on stdout: all claims as one JSON array.")
     ] = False,
 ) -> None:
-    """Repeat a document's experiments and say which of its statements hold."""
+    """Repeat a document's experiments and report which of its statements hold."""
     with _interruptible("preparing", "nothing was measured"):
         from manikin.papers.reproduce import WORDS, number
         from manikin.papers.reproduce import reproduce as perform
@@ -446,4 +446,4 @@ def reproduce(
     if outcome.interrupted:
         _stop("interrupted; what was finished is kept", INTERRUPTED)
     if outcome.broken:
-        _stop(f"{len(outcome.broken)} of {len(rows)} claims: a run broke: {outcome.broken[0]}", 1)
+        _stop(f"{len(outcome.broken)} of {len(rows)} claims: a run failed: {outcome.broken[0]}", 1)

@@ -7,7 +7,7 @@ ManikinError
 │   ├── RecordingError  a recording file
 │   └── OutputError     a file that cannot be written
 └── RunError            it started and failed (exit 1)
-    ├── Diverged        the simulation left the finite world
+    ├── Diverged        the simulation blew up
     ├── Inverted        flesh was turned inside out
     └── OutOfReach      a hand is too far from what it should grasp
 """
@@ -60,7 +60,7 @@ class Diverged(RunError):
 
 
 class Inverted(RunError):
-    """A tetrahedron of soft flesh was turned inside out at `time` [s]: what follows would be no physics."""
+    """A tetrahedron of soft flesh was turned inside out at `time` [s]: what followed would not be physical."""
 
     def __init__(self, time: float, flesh: str) -> None:
         self.time, self.flesh = time, flesh

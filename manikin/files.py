@@ -206,7 +206,7 @@ def _header(text: str, name: str) -> tuple[np.dtype[Any], bool, tuple[int, ...]]
 
 
 def _check_text(content: np.ndarray[Any, Any], dtype: np.dtype[Any], name: str) -> None:
-    """Characters that no file could be written with: beyond Unicode, or halves of pairs."""
+    """Refuse characters that cannot be encoded: beyond Unicode, or lone surrogates."""
     codes = content.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder))
     if len(codes) and (int(codes.max()) > 0x10FFFF or bool(((codes >= 0xD800) & (codes <= 0xDFFF)).any())):
         raise ValueError(f"array '{name}' holds characters that do not exist")

@@ -37,6 +37,6 @@ CONTACT: Colour = (0.95, 0.80, 0.20)
 
 
 def linear(colour: Colour) -> Colour:
-    """sRGB to linear light, as glTF wants it."""
+    """sRGB to linear light, as glTF requires."""
     r, g, b = (((c + 0.055) / 1.055) ** 2.4 if c > 0.04045 else c / 12.92 for c in colour)
     return (r, g, b)

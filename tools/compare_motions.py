@@ -23,14 +23,14 @@ ARRAYS = ("qpos", "qvel", "ctrl", "xfrc", "eq")
 
 
 def run_scene(name: str, file: Path) -> str:
-    """Run a scene and keep its recording; its outcome in words."""
+    """Run a scene and keep its recording; returns its outcome as text."""
     take = mk.run(mk.load_scene(name))
     mk.save(take, file)
     return "ok" if take.report["ok"] else str(take.report["reason"])
 
 
 def difference(old: Path, new: Path) -> str:
-    """How two recordings differ, in words; empty where they do not."""
+    """How two recordings differ; empty where they do not."""
     before, after = (np.load(f) for f in (old, new))
     for key in ARRAYS:
         one, two = before[key], after[key]

@@ -1,4 +1,4 @@
-"""Draw the characters of Kim & Pollard 2011 and say how they fall. Run: python tools/make_creature_pictures.py [--measure]"""
+"""Draw the characters of Kim & Pollard 2011 and print how they fall. Run: python tools/make_creature_pictures.py [--measure]"""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""Retarget motion files and print what docs/clips.md says of them. Run: python tools/measure_clips.py FILE[@FPS] ..."""
+"""Retarget motion files and print the table in docs/clips.md. Run: python tools/measure_clips.py FILE[@FPS] ..."""
 
 import sys
 import time

@@ -1,6 +1,6 @@
 """What a step of a soft body costs against its number of tetrahedra: the picture in docs/kim2011.md.
 
-Run: python tools/plot_tets.py      (half a minute of computing, on a machine that does nothing else)
+Run: python tools/plot_tets.py      (half a minute of computing, on an otherwise idle machine)
 """
 
 from pathlib import Path

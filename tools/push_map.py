@@ -1,6 +1,6 @@
 """Which pushes a figure on its own feet withstands: the picture and the table of docs/feet.md.
 
-Run: python tools/push_map.py [rate of control in Hz]      (some minutes of computing; the picture is of 500 Hz)
+Run: python tools/push_map.py [rate of control in Hz]      (some minutes of computing; the picture is for 500 Hz)
 """
 
 import argparse
@@ -91,7 +91,7 @@ def main() -> None:
     rate = words.parse_args().rate
     scene = load_scene("stand", {"control.rate": rate})
     table: dict[int, list[Stood]] = {}
-    print("| push [N] | stands | upright | falls towards [degrees] | feet slip at most [mm] | weight sways at most [cm] |")
+    print("| push [N] | stands | upright | falls towards [degrees] | slip, at most [mm] | sway, at most [cm] |")
     print("|---|---|---|---|---|---|")
     for force in FORCES:
         row = [push_standing(force, 2 * math.pi * k / DIRECTIONS, scene) for k in range(DIRECTIONS)]

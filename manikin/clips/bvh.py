@@ -195,7 +195,7 @@ def _read_frames(lines: Lines, width: int, joints: int) -> tuple[Array, float]:
 
 
 def _labelled(lines: Lines, label: str) -> str:
-    """The one word after a label, which some exporters write without the space behind the colon."""
+    """The one word after a label, which some exporters write without a space after the colon."""
     text = " ".join(lines.take(label)).replace(":", ": ")
     head = text[: len(label)]
     words = text[len(label) :].split()

@@ -21,7 +21,7 @@ _STILL = 0.5
 
 
 def first_frame(motion: SkeletonMotion, roles: Mapping[str, int], stature: float, ground: float | None = None) -> list[str]:
-    """Why the first frame is not a pose that a run can begin in, in words; empty when it is.
+    """Why the first frame is not a pose that a run can begin in; empty when it is.
 
     roles: joint numbers by role. ground: its height [m], if known; else feet are compared with their own resting heights.
     """

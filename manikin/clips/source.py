@@ -109,7 +109,7 @@ def stature(motion: SkeletonMotion) -> float:
 
 
 def _upright(motion: SkeletonMotion, places: Array, roles: dict[str, int]) -> tuple[Array, str]:
-    """Matrix (3, 3) that rotates the upright axis to Z (and Y-up files to X forward), and the axis in words.
+    """Matrix (3, 3) that rotates the upright axis to Z (and Y-up files to X forward), and the axis as text.
 
     People are upright most of the time: from the feet to the head, summed over all frames. Where the sum has no clear
     direction (someone rolls on the floor) the rest pose decides.
@@ -129,7 +129,7 @@ def _upright(motion: SkeletonMotion, places: Array, roles: dict[str, int]) -> tu
 
 
 def _to_z(axis: int, sign: float) -> Array:
-    """The cyclic change of axes that brings +axis to Z; for -axis, after half a turn."""
+    """The cyclic change of axes that brings +axis to Z; for -axis, after a rotation by 180 degrees."""
     cyclic = np.roll(np.eye(3), 2 - axis, axis=0)
     if sign > 0:
         return cyclic

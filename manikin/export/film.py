@@ -46,7 +46,7 @@ class Film:
 
 
 def frames(recording: Recording, film: Film) -> Generator[Image]:
-    """All frames of a film, each (height, width, 3). Close the generator to end what draws."""
+    """All frames of a film, each (height, width, 3). Close the generator to end the drawing processes."""
     count = min(cores(), MOST)
     if count < 2 or len(film.moments(recording)) < ALONE:
         return draw(recording, film)

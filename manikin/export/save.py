@@ -70,7 +70,7 @@ def save(take: Take | Recording, path: str | Path, progress: Callable[[float], N
 
 
 def _check_text(recording: Recording, path: Path) -> None:
-    """Refuse text that no file can hold: halves of characters, which JSON can smuggle in."""
+    """Refuse text that cannot be encoded: lone surrogates, which JSON lets through."""
     for text in (recording.mjcf, json.dumps([recording.meta, *recording.tasks], ensure_ascii=False, default=str)):
         try:
             text.encode()
@@ -84,7 +84,7 @@ BIG_TEXT = 20e6
 
 
 def remark(recording: Recording, path: Path) -> str:
-    """What a user should know of a file that was just written; "" for nothing."""
+    """What a user should know about a file that was just written; "" for nothing."""
     kind, fps = path.suffix.lower(), float(recording.meta["fps"])
     last = max(1, round(float(recording.time[-1]) * fps))
     if kind == ".glb":

@@ -43,7 +43,7 @@ def save_usd(recording: Recording, path: Path) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """What the library says first: its message without the places in its source."""
+    """The library's first message, without the locations in its source."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0].rpartition(" : ")[2].strip("'").rpartition(": ")[2] if lines else type(error).__name__
 

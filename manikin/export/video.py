@@ -47,7 +47,7 @@ def save_mp4(recording: Recording, path: Path, progress: Progress | None = None,
                 encoder.stdin.close()
                 code = encoder.wait()
             except BrokenPipeError:
-                # the encoder gave up: why is among its complaints
+                # the encoder failed: the reason is in its error output
                 code = encoder.wait()
             finally:
                 _end(encoder)
@@ -84,7 +84,7 @@ def _end(encoder: "subprocess.Popen[bytes]") -> None:
 
 
 def _reason(complaints: str, code: int) -> str:
-    """Why the encoder failed: what the system said, or its last words."""
+    """Why the encoder failed: the system's error, or its last message."""
     lines = [line.strip() for line in complaints.splitlines() if line.strip()]
     known = [line for line in lines if any(word in line for word in ("No space left", "too large", "denied", "quota"))]
     if known:

@@ -1,6 +1,6 @@
 """Where real motion capture is found: the folder that MANIKIN_DATA names, else `../shared/data` next to the checkout.
 
-None of it is part of the project; what needs it says that it was not at hand. It is the layout of the CMU Graphics Lab
+None of it is part of the project; what needs it reports that it was not available. The layout is that of the CMU Graphics Lab
 database as BVH: `mocap_cmu_bvh/<kind>/<trial>.bvh.gz`.
 """
 

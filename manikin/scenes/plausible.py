@@ -38,7 +38,7 @@ class Plausible:
         if speeds[worst] > self.quickest:
             return (
                 f"joint '{self.joints[worst]}' moved at {speeds[worst]:.0f} rad/s at {world.time:.2f} s:"
-                f" no person is that quick (at most {self.quickest:g})"
+                f" no person moves that fast (at most {self.quickest:g})"
             )
         upright = float(world.data.xmat[self.chest, 8])
         if upright < self._lean:

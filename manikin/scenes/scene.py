@@ -110,13 +110,13 @@ class Scene(Table):
         for path, knob in self.knobs.items():
             value = value_at(self, path, "knobs")
             if knob.choices is not None and not isinstance(value, str | None):
-                raise ValueError(f"knobs.{path}: choices are for a text, and there is none")
+                raise ValueError(f"knobs.{path}: choices are for text, and there is none")
             if knob.range is not None and (isinstance(value, bool) or not isinstance(value, int | float | None)):
-                raise ValueError(f"knobs.{path}: a range is for a number, and there is none; a text needs choices = [...]")
+                raise ValueError(f"knobs.{path}: a range is for a number, and there is none; text needs choices = [...]")
         for path, (low, high) in self.random.items():
             value = value_at(self, path, "random")
             if not isinstance(value, float):
-                raise ValueError(f"random.{path}: given {value!r}: only numbers with a fraction can be drawn")
+                raise ValueError(f"random.{path}: given {value!r}: only real-valued keys can be drawn")
             if not low < high:
                 raise ValueError(f"random.{path}: given {low:g}, {high:g}: the second must be greater than the first")
         return self

@@ -116,7 +116,7 @@ class PropSpec(Table):
         if any(self.velocity):
             raise ValueError("velocity is for a prop that can fly, and a seesaw stays on its pivot")
         if self.turn[0] or self.turn[1]:
-            raise ValueError("turn: a seesaw may only be turned about the vertical: [0, 0, yaw]")
+            raise ValueError("turn: a seesaw may only be rotated about the vertical: [0, 0, yaw]")
         if isinstance(self.at, tuple) and self.at[2] <= 0:
             raise ValueError("at: the pivot of a seesaw must be above the ground")
 

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Callable
 
-# what waits for a slow page besides the latest of each kind
+# how many messages wait for a slow page, in addition to the latest of each kind
 MAX_WAITING = 64
 
 

@@ -15,7 +15,7 @@ from manikin.studio.takes import TakeFolder, data_folder
 # the shortest token that a user may choose
 MIN_TOKEN = 12
 OPEN_DOOR = (
-    "anyone who reaches this machine and knows the token can drive the studio, read its takes and delete them, and what is "
+    "anyone who reaches this machine and knows the token can control the studio, read its takes and delete them, and what is "
     "sent is not encrypted"
 )
 

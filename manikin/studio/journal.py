@@ -205,7 +205,7 @@ class Past:
         return next(zlib.decompress(c).decode() for kind, _, c in self.records() if kind == "mjcf")
 
     def inputs(self) -> list[tuple[int, LiveInput]]:
-        """What was given, and from which step on it acted."""
+        """The inputs, each with the step from which it acted."""
         return [read_input(_table(self.path, c)) for kind, _, c in self.records() if kind == "input"]
 
     def copy_to(

@@ -74,8 +74,8 @@ class Live:
     scene: Scene
     make: Callable[..., Recorder] | None = None
     grip: drag.Grip | None = field(default=None, init=False)
-    assist: float = field(default=0.0, init=False)  # [N] at the most
-    impulse: float = field(default=0.0, init=False)  # [N s] that assist gave so far
+    assist: float = field(default=0.0, init=False)  # [N] at most
+    impulse: float = field(default=0.0, init=False)  # [N s] that assist has given so far
     force: Array = field(default_factory=lambda: np.zeros(3), init=False)  # of the pointer, in the last step
     helped: Array = field(default_factory=lambda: np.zeros(3), init=False)
 

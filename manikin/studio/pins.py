@@ -49,7 +49,7 @@ def _law() -> Stabilize:
 class Pin:
     """value: a quaternion, or angles [rad]. at, then, until: as in the message Arm; fired, ended: when that happened [s].
 
-    off: switched off by hand. aloft: the character was in the air since it was made or set, so that a touch-down can follow.
+    off: switched off by hand. aloft: the character has been in the air since the pin was made or set: a touch-down can follow.
     """
 
     task: str
@@ -176,7 +176,7 @@ class PinBoard:
         task.active = message.on
 
     def _apply(self, pin: Pin, anew: bool = True) -> None:
-        """Make the task follow its pin. anew: with the value that the pin has now."""
+        """Make the task follow its pin. anew: start again with its present value."""
         task = self._task(pin.task)
         if not pin.holds:
             task.active = False

@@ -72,7 +72,7 @@ class Doll:
         world.forward()
 
     def _flesh_along(self) -> None:
-        """Joints of nodes slide along the world axes, from the places of their bodies."""
+        """Bring the flesh along: joints of nodes slide along the world axes, from the places of their bodies."""
         model, data = self.world.model, self.world.data
         for node, bone, inside in self._flesh:
             first = int(model.jnt_qposadr[model.body_jntadr[node]])

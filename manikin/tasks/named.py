@@ -173,7 +173,7 @@ def _bodies(world: World, names: Sequence[str], character: Character | None) -> 
 def _texts(names: Sequence[str]) -> None:
     for name in names:
         if not isinstance(name, str):
-            raise InputError(f"names are given one by one, as in ('hand_l', 'hand_r'): {name!r} is not a text")
+            raise InputError(f"names are given one by one, as in ('hand_l', 'hand_r'): {name!r} is not a string")
 
 
 def _some(names: Sequence[str]) -> None:

@@ -72,7 +72,7 @@ def test_the_short_form_is_a_slider(stand: MakeScene) -> None:
     ("path", "knob", "message"),
     [
         ("character.clip", {"range": [0, 1]}, "knobs.character.clip: a range is for a number, and there is none"),
-        ("props.ball.mass", {"choices": ["a", "b"]}, "knobs.props.ball.mass: choices are for a text, and there is none"),
+        ("props.ball.mass", {"choices": ["a", "b"]}, "knobs.props.ball.mass: choices are for text, and there is none"),
         ("character.clip", {"choices": ["stand"]}, "knobs.character.clip.choices: given ['stand']: must have at least 2"),
         ("character.clip", {"choices": ["stand", "stand"]}, "knobs.character.clip: choices names 'stand' twice"),
         ("character.clip", {"choices": ["stand", "rope"], "unit": "kg"}, "knobs.character.clip: unit goes with range"),

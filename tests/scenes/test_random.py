@@ -63,8 +63,8 @@ def test_the_report_and_the_recording_have_them(stand: MakeScene) -> None:
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"random": {"props.ball.mas": [1, 2]}}, "random.props.ball.mas: no key is called 'mas'; did you mean 'mass'?"),
-    ({"random": {"props.ball.shape": [1, 2]}}, "random.props.ball.shape: given 'sphere': only numbers with a fraction"),
-    ({"random": {"seed": [1, 2]}}, "random.seed: given 0: only numbers with a fraction can be drawn"),
+    ({"random": {"props.ball.shape": [1, 2]}}, "random.props.ball.shape: given 'sphere': only real-valued keys can be drawn"),
+    ({"random": {"seed": [1, 2]}}, "random.seed: given 0: only real-valued keys can be drawn"),
     ({"random": {"props.ball.mass": [2, 1]}}, "random.props.ball.mass: given 2, 1: the second must be greater than the first"),
     ({"random": {"props.ball.mass": [-1, 1]}}, "props.ball.mass: given -1.0: input should be greater than 0"),
     ({"random": {"props.ball.mass": 1}}, "random.props.ball.mass: given 1: must be a list [...]"),

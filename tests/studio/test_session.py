@@ -216,7 +216,7 @@ def test_knobs_live_restarting_and_back(session: Session, heard: Heard) -> None:
     assert session.status().undo == 1
     for mass in (31.0, 32.0, 33.0):
         session.handle(m.Knob("props.box.mass", mass))
-    assert session.status().undo == 2, "a slider that is drawn along is one turn"
+    assert session.status().undo == 2, "dragging a slider counts as one change"
     session.handle(m.Undo())
     assert session.live.knobs.value("props.box.mass") == 30.0
 

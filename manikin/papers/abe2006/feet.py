@@ -76,7 +76,7 @@ def judge_pushes(pushed: Sequence[Pushed]) -> Finding:
 
 
 class Lifted(NamedTuple):
-    """A lift on contact feet: whether the script came to its end, and how the figure then stands."""
+    """A lift on contact feet: whether the script reached its end, and how the figure then stands."""
 
     done: bool
     stood: Stood

@@ -38,7 +38,7 @@ def parse(text: str | bytes) -> ClientMessage:
         raise MessageError("a message is a JSON object with a 'kind'")
     kind = raw.pop("kind", None)
     if not isinstance(kind, str):
-        raise MessageError("kind: is missing, or no text")
+        raise MessageError("kind: is missing, or not text")
     if kind not in CLIENT:
         raise MessageError(f"kind: given '{kind[:MAX_NAME]}'{did_you_mean(kind[:MAX_NAME], CLIENT)}")
     message = _read(CLIENT[kind], raw, kind)
@@ -79,7 +79,7 @@ def _plain(value: Any) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 # made once: a fast mouse sends a hundred messages per second
