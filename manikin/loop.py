@@ -6,12 +6,15 @@ from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manikin.physics.attach import feel_loads
 from manikin.physics.grips import break_grips
 from manikin.physics.world import Control, Push, World
 from manikin.recording import Recorder
 from manikin.tasks.task import Task
+
+Array = NDArray[np.float64]
 
 
 class Controller(Protocol):
@@ -117,6 +120,7 @@ class Run:
                     self.warnings += [w for w in self._control.warnings if w not in self.warnings]
             else:
                 self._control = self._control.later()
+            self._brake(world.flesh_brakes(self._control))
             world.step(self._control)
             if recorder is not None:
                 recorder.stepped(self._control)
@@ -133,6 +137,14 @@ class Run:
         for push in inputs:
             body, wrench = world.body(push.body), np.concatenate([push.force, push.torque])
             world.data.xfrc_applied[body] += wrench
+            if self.recorder is not None:
+                self.recorder.pushed(body, wrench)
+
+    def _brake(self, brakes: list[tuple[int, Array]]) -> None:
+        """Forces that keep flesh from being turned inside out."""
+        for body, wrench in brakes:
+            self.world.data.xfrc_applied[body] += wrench
+            self._pushed = True
             if self.recorder is not None:
                 self.recorder.pushed(body, wrench)
 

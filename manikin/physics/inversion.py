@@ -1,4 +1,7 @@
-"""How far soft flesh is squeezed: inverted flesh can stay inverted while all speeds look normal."""
+"""How far soft flesh is squeezed: inverted flesh can stay inverted while all speeds look normal.
+
+What prevents it is in `volume`.
+"""
 
 from dataclasses import dataclass
 
@@ -13,7 +16,7 @@ Ints = NDArray[np.int32]
 
 
 @kernel
-def _ratio(places: Array, corners: Ints, rest: float) -> float:
+def ratio_of(places: Array, corners: Ints, rest: float) -> float:
     """The volume of one tetrahedron relative to its volume at rest."""
     a, b, c, d = places[corners[0]], places[corners[1]], places[corners[2]], places[corners[3]]
     ux, uy, uz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
@@ -27,7 +30,7 @@ def _least_ratio(places: Array, elements: Ints, rest: Array) -> tuple[float, int
     """Smallest volume relative to volume at rest, and its tetrahedron."""
     least, which = np.inf, -1
     for e in range(elements.shape[0]):
-        ratio = _ratio(places, elements[e], rest[e])
+        ratio = ratio_of(places, elements[e], rest[e])
         if ratio < least:
             least, which = ratio, e
     return least, which
@@ -74,7 +77,7 @@ def _by_joint(places: Array, elements: Ints, rest: Array, bones: Ints, sides: In
     """For each joint the smallest ratio of the tetrahedra around its two bones."""
     least = np.full(count, np.inf)
     for e in range(elements.shape[0]):
-        ratio = _ratio(places, elements[e], rest[e])
+        ratio = ratio_of(places, elements[e], rest[e])
         for k in range(4):
             if bones[e, k] >= 0:
                 least[bones[e, k]] = min(least[bones[e, k]], ratio)

@@ -21,6 +21,7 @@ from manikin.physics.dynamics import Dynamics
 from manikin.physics.inversion import Tetrahedra
 from manikin.physics.response import actuated_dofs
 from manikin.physics.state import State
+from manikin.physics.volume import brake, find_watched
 
 Array = NDArray[np.float64]
 
@@ -243,6 +244,16 @@ class World:
     def flesh_ratio(self) -> float:
         """Smallest ratio of a tetrahedron's volume to its volume at rest; infinite where nothing is soft."""
         return self.tetrahedra.least_ratio(self.data)[0]
+
+    def flesh_brakes(self, control: Control) -> list[tuple[int, Array]]:
+        """Bodies, and the wrenches (6,) on them, that keep flesh from being turned inside out in the coming step."""
+        if not self._soft:
+            return []
+        watched = find_watched(self.tetrahedra, self.model, self.data)
+        if watched is None:
+            return []
+        self._ctrl[:] = control.ctrl
+        return brake(watched, self.model, self.data)
 
     def _check(self) -> None:
         if self._soft:
