@@ -24,7 +24,7 @@ def data_folder() -> Path | None:
 
 
 def capture(name: str) -> Path | None:
-    """A file of recorded motion, such as "reach/15_06.bvh.gz", or None where it is not at hand."""
+    """A file of recorded motion, such as "reach/15_06.bvh.gz", or None where it is not available."""
     folder = data_folder()
     path = None if folder is None else folder / "mocap_cmu_bvh" / name
     return path if path is not None and path.is_file() else None

@@ -1,9 +1,11 @@
 """Repeat the experiments of a document: measure its claims one by one and keep what is finished."""
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ from manikin.papers.claims import Claim, Finding, Lab, plain, unmeasured
 Progress = Callable[[float], None]
 Row = dict[str, Any]
 WORDS = {True: "holds", False: "does not hold", None: "not measured"}
+# of a hash of all sources
+HASH_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,19 @@ class Outcome:
     broken: list[str]
     interrupted: bool
     files: list[Path]
+
+
+@cache
+def sources_hash() -> str:
+    """A short hash of the package's sources, Python and scene files: equal for equal sources, with or without git."""
+    root, found = Path(__file__).parents[1], hashlib.sha256()
+    files = {file.relative_to(root).as_posix(): file for file in [*root.rglob("*.py"), *root.glob("scenes/files/*.toml")]}
+    for name in sorted(files):
+        # packages of the page's tools bring Python of their own
+        if "node_modules" not in name:
+            text = files[name].read_bytes().replace(b"\r\n", b"\n")
+            found.update(f"{name} {len(text)}\n".encode() + text)
+    return found.hexdigest()[:HASH_DIGITS]
 
 
 def find_document(name: str) -> Any:
@@ -53,7 +70,7 @@ def measure_all(
 ) -> Outcome:  # fmt: skip
     """Measure claims one by one. An interrupt leaves the rest unmeasured; a run that fails costs only its own claim."""
     report = progress or (lambda fraction: None)
-    rows = [_row(c, unmeasured("not reached"), 0.0, lab, command) for c in claims]
+    rows = [as_row(c, unmeasured("not reached"), 0.0, lab, command) for c in claims]
     broken: list[str] = []
     files: list[Path] = []
     interrupted = False
@@ -75,7 +92,7 @@ def measure_all(
                 # the run never reached what is measured, such as a step of its script
                 broken.append(f"{claim.id}: {type(error).__name__} {error}")
                 finding = unmeasured(f"a run did not reach what is measured: {type(error).__name__} {error}")
-            rows[k] = _row(claim, finding, time.perf_counter() - begin, lab, command)
+            rows[k] = as_row(claim, finding, time.perf_counter() - begin, lab, command)
             within(1.0)
             _write(rows, out)
         for k, scene in enumerate(scenes if out is not None else ()):
@@ -106,7 +123,8 @@ def open_folder(out: Path) -> None:
     check_writable(out / "claims.json")
 
 
-def _row(claim: Claim, finding: Finding, seconds: float, lab: Lab, command: str) -> Row:
+def as_row(claim: Claim, finding: Finding, seconds: float, lab: Lab, command: str) -> Row:
+    """A claim and what was found, as an entry of claims.json."""
     return {
         "id": claim.id,
         "claim": claim.claim,
@@ -122,6 +140,7 @@ def _row(claim: Claim, finding: Finding, seconds: float, lab: Lab, command: str)
         "numbers": plain(finding.numbers),
         "seconds": round(seconds, 1),
         "version": __version__,
+        "sources": sources_hash(),
         "seed": lab.seed,
         "quick": lab.quick,
         "command": command,
@@ -161,7 +180,7 @@ def number(row: Row) -> str:
 
 
 def counts(rows: Sequence[Row]) -> str:
-    """How many claims hold, do not hold and were not measured, in words."""
+    """How many claims hold, do not hold and were not measured, as one phrase."""
     held = [row["holds"] for row in rows]
     return f"{held.count(True)} hold, {held.count(False)} do not, {held.count(None)} were not measured"
 

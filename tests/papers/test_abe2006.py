@@ -26,6 +26,7 @@ DO_NOT_HOLD = {
     "general.primitives",
     "general.sixty",
     "pendulum.balanced",
+    "pendulum.no_limit",
     "lift.greatest_extent",
     "lift.mass_known",
     "catch.clip",
@@ -144,10 +145,19 @@ def test_a_keyframe_that_is_passed_from_afar_is_missed() -> None:
     """Shipped, the first step waits for 5 cm only."""
     passed = lift.watch_hands({})
     waits = {"touch": 0.05, "lift": 0.015, "top": 0.03, "set_down": 0.01}
-    finding = lift.judge_keyframes(passed, waits)
+    finding = lift.judge_keyframes(passed, waits, passed)
     assert finding.numbers["nearest_cm"]["reach"] > 3
     assert finding.holds is False
-    assert lift.judge_keyframes(passed, {}).holds is False
+    assert lift.judge_keyframes(passed, {}, passed).holds is False
+
+
+def test_the_distances_of_the_shipped_scene_decide_nothing(outcome: Outcome) -> None:
+    row = next(r for r in outcome.rows if r["id"] == "lift.keyframes")
+    near, shipped, waits = (row["numbers"][n] for n in ("nearest_cm", "shipped_nearest_cm", "shipped_waits_for_m"))
+    assert row["holds"]
+    assert max(near.values()) <= 1 < max(shipped.values())
+    assert near.keys() == shipped.keys()
+    assert max(shipped.values()) <= 100 * max(waits.values())
 
 
 # --- to the greatest extent possible
@@ -217,7 +227,17 @@ def test_without_recorded_motion_nothing_is_pretended(monkeypatch: pytest.Monkey
     monkeypatch.setattr(general, "capture", lambda name: None)
     finding = general.several_tasks(Lab(quick=True))
     assert finding.holds is None
-    assert "no recorded motion at hand" in finding.reason
+    assert "no recorded motion was found" in finding.reason
+
+
+def test_one_lift_that_fails_is_no_adaptation() -> None:
+    assert general.judge_adapting({"heavier": "", "pushed": ""}).holds
+    found = general.judge_adapting({"heavier": "", "pushed": "not past 'top'"})
+    assert (found.ours, found.holds) == (1, False)
+
+
+def test_a_box_that_grows_too_heavy_on_its_way_is_felt() -> None:
+    assert general.grows_heavier(150.0, general.ON_THE_WAY)
 
 
 def test_a_push_is_felt_in_the_lift() -> None:

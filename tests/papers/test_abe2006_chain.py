@@ -169,11 +169,19 @@ def test_the_hand_leaves_at_the_limit_and_at_no_other_time() -> None:
 
 def test_without_a_limit_eq_11_alone_decides() -> None:
     free = take("pendulum", tasks__hand__max_force=FREE).recording
-    assert pendulum.judge_no_limit(free).holds
+    assert pendulum.judge_path(free).holds
     assert free.tasks["hand"]["force"].max() > 1.5 * 180
-    # which is news: with the limit it does not
-    assert pendulum.judge_no_limit(swing()).holds is False
+    # with the limit it does not
+    assert pendulum.judge_path(swing()).holds is False
     assert pendulum.judge_leaving(free).holds is False
+
+
+def test_a_hand_that_is_behind_the_mouse_is_not_always_at_its_goal() -> None:
+    free = take("pendulum", tasks__hand__max_force=FREE).recording
+    assert pendulum.judge_no_limit(free).holds is False
+    hand = free.tasks["hand"]
+    near = dataclasses.replace(free, tasks=free.tasks | {"hand": hand | {"error": 0.1 * hand["error"]}})
+    assert pendulum.judge_no_limit(near).holds
 
 
 @pytest.mark.parametrize("limit", [180.0, FREE])

@@ -45,6 +45,7 @@ FIELDS = {
     "numbers",
     "seconds",
     "version",
+    "sources",
     "seed",
 }
 

@@ -337,6 +337,7 @@ def judge_return(catches: Sequence[Catch]) -> Finding:
     back = np.array([c.back for c in held])
     numbers = {
         "median_cm": 100 * np.median(back),
+        "most_cm": 100 * back.max(),
         "given_median_cm": 100 * np.median([c.given for c in held]),
         "balls": len(held),
     }
@@ -472,7 +473,8 @@ CLAIMS = (
             Change(
                 "distance of the hand from its goal of that moment, with the law of the scene, median below 10 cm",
                 "distance from the waiting place to the place of the catch, with Eq. 11, a hand's length at most for 95 %",
-                "the goal is not where the ball is caught, and the law of the scene is not stabilization",
+                "the goal is not where the ball is caught, and the law of the scene is not stabilization. The 10 cm went up to "
+                "19 cm, a hand's length, at the same time: by the new quantity 10 cm are missed (median 12 cm, 13 cm for 95 %)",
             ),
         ),
     ),
@@ -615,7 +617,7 @@ CLAIMS = (
         "section 5",
         "60",
         "%",
-        "`catch` at 60 to 500 updates a second: balls held at the worst rate, at least 90 %",
+        "`catch` at 60 (58.8 in whole time steps) to 500 updates a second: balls held at the worst rate, at least 90 %",
         rates,
         changed=(Change("62.5 Hz and more", "60 Hz and more", "the document says 60"),),
     ),

@@ -232,6 +232,12 @@ CLAIMS = (
                 "held, and stands",
                 "feet that slip had counted as standing",
             ),
+            Change(
+                "30 balls, seed of the campaign + 1",
+                "40 balls, seed of the campaign + 240, and the same fraction of them",
+                "the first balls had been looked at while feet were made. With the new ones the claim was missed at first (35 "
+                "of 40); control has been changed since then, though not for this",
+            ),
         ),
     ),
     Claim(

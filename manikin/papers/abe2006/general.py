@@ -20,11 +20,14 @@ from manikin.playback import replay
 from manikin.recording import Recording
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import load_scene, parse_scene
+from manikin.scenes.scripts import Steps
+from manikin.studio.cast import find_cast
+from manikin.studio.knobs import KnobBox
 
 Array = NDArray[np.float64]
 
 SCENES = ("lift", "chain", "pendulum", "catch", "toss")
-# updates per simulated second: every eighth step of 2 ms, the nearest there is to 60
+# updates per simulated second: one every 16 ms, eight steps of 2 ms, the nearest there is to 60
 SIXTY = 62.5
 
 
@@ -87,7 +90,7 @@ def several_tasks(lab: Lab) -> Finding:
     for c in lab.pick(QUICK_CAPTURES, CAPTURES):
         path = capture(c.file)
         if path is None:
-            return unmeasured(f"no recorded motion at hand ({c.file}; set MANIKIN_DATA to its folder)")
+            return unmeasured(f"no recorded motion was found ({c.file}; MANIKIN_DATA names its folder)")
         done[c.file] = accomplished(lab.take(c.scene, c.changes(path)), c.task)
     return judge_tasks({c.file: c.task for c in CAPTURES}, done)
 
@@ -117,15 +120,43 @@ CIRCUMSTANCES: dict[str, dict[str, Any]] = {
     "locked": {"character.locked": ["thorax_flexion", "thorax_bending", "thorax_rotation"]},
 }
 QUICK_CIRCUMSTANCES = ("heavier", "pushed")
+# the box changes its mass [kg] so long [s] after the grasp, on its way up
+ON_THE_WAY, HEAVIER = 0.3, 25.0
 
 
 def adapts(lab: Lab) -> Finding:
     """The lift's description and clip, unchanged, in other circumstances."""
     chosen = lab.pick(QUICK_CIRCUMSTANCES, tuple(CIRCUMSTANCES))
-    takes = {name: lab.take("lift", CIRCUMSTANCES[name]) for name in chosen}
-    done = {name: bool(take.report["ok"]) for name, take in takes.items()}
-    reasons = {name: take.report["reason"] for name, take in takes.items() if take.report["reason"]}
+    ends = {name: str(lab.take("lift", CIRCUMSTANCES[name]).report["reason"]) for name in chosen}
+    ends["heavier_on_the_way"] = grows_heavier(HEAVIER, ON_THE_WAY)
+    return judge_adapting(ends)
+
+
+def judge_adapting(ends: Mapping[str, str]) -> Finding:
+    """Every lift ends well. ends: what went wrong, by circumstance; nothing where it ended well."""
+    done = {name: not reason for name, reason in ends.items()}
+    reasons = {name: reason for name, reason in ends.items() if reason}
     return Finding(sum(done.values()), all(done.values()), done | {"reasons": reasons})
+
+
+def grows_heavier(mass: float, after: float) -> str:
+    """A lift whose box changes its mass [kg] so long [s] after the grasp: what went wrong, if anything did.
+
+    Control reads the new mass, as it does when the slider is moved in the studio.
+    """
+    scene = load_scene("lift")
+    run = build_run(scene)
+    script = run.script
+    assert run.recorder is not None
+    assert isinstance(script, Steps)
+    knobs = KnobBox(scene, run, find_cast(run.world, run.recorder.meta))
+    steps = round(scene.seconds / run.world.timestep)
+    while not script.done and "lift" not in script.began and run.world.steps < steps:
+        run.advance(1)
+    run.advance(round(after / run.world.timestep))
+    knobs.turn("props.box.mass", mass)
+    run.advance(max(steps - run.world.steps, 0))
+    return script.failed or ("" if script.finished else "it did not come to its end")
 
 
 def at_sixty(lab: Lab) -> Finding:
@@ -397,11 +428,12 @@ CLAIMS = (
     ),
     Claim(
         "general.sixty",
-        "60 updates per second, the fewest that the document names, are enough",
+        "62.5 updates per second (the nearest to 60, the fewest that the document names, that divides the time step) are "
+        "enough",
         "section 5",
         "60 or more updates per second",
         "scenes",
-        "the five scenes with control.rate=62.5: those that still do what they are about",
+        "the five scenes with control.rate=62.5, one update every 16 ms: those that still do what they are about",
         at_sixty,
     ),
     Claim(
@@ -410,9 +442,17 @@ CLAIMS = (
         "section 4; figure 4; section 6",
         "adapt immediately",
         "lifts",
-        "`lift` with a box of 25 kg; a push of 108 N at the chest; the box elsewhere; strength 0.6; a locked thorax: "
-        "those that end well",
+        "`lift` with a box of 25 kg; a push of 108 N at the chest; the box elsewhere; strength 0.6; a locked thorax; a box "
+        "that changes from 8 to 25 kg on its way up, 0.3 s after the grasp: those that end well",
         adapts,
+        changed=(
+            Change(
+                "a box of 25 kg from the beginning",
+                "also a box that becomes so heavy on its way up",
+                "'immediately' is about a motion that is under way, and only the push came during one; the five lifts had "
+                "ended well",
+            ),
+        ),
     ),
     Claim(
         "general.posture_limits",

@@ -10,7 +10,7 @@ import numpy as np
 from manikin.bench_direct import dragged
 from manikin.drags import CHARACTERS, Outcome, at_rest, perform, random_drags, summary
 from manikin.errors import RunError
-from manikin.papers.claims import Claim, Finding, Lab
+from manikin.papers.claims import Change, Claim, Finding, Lab
 from manikin.scenes.build import build_run
 from manikin.scenes.scene import load_scene
 from manikin.scenes.scripts import Steps
@@ -97,8 +97,7 @@ def changed(lab: Lab) -> Finding:
 
 def judge_changed(table: Mapping[str, str]) -> Finding:
     good = sum(how == "ok" for how in table.values())
-    whole = not any(how.startswith("broke") for how in table.values())
-    return Finding(100 * good / len(table), whole and good > 0.5 * len(table), {"runs": len(table), "map": table})
+    return Finding(100 * good / len(table), good == len(table), {"runs": len(table), "map": table})
 
 
 # --- speed
@@ -151,8 +150,11 @@ CLAIMS = (
     Claim(
         "environment.changed", "interaction with changed surroundings needs no change of control", "section 1; figure 1",
         "interacting with the (changeable) environment", "%",
-        "the same scripts with friction, mass, height or place of one thing changed, 17 runs (2 with --quick): none breaks, and"
-        " more than half still end ok", changed,
+        "the same scripts with friction, mass, height or place of one thing changed, 17 runs (2 with --quick): fraction that"
+        " still ends ok; all must", changed, "ours",
+        (Change("none breaks, and more than half end ok", "all end ok",
+                "a script that works in half of the surroundings does need a change of control; the former criterion was not"
+                " missed, and all 17 had ended ok"),),
     ),
     Claim(
         "speed.real_time", "most characters can be controlled in real time", "section 6",
