@@ -103,10 +103,10 @@ def _campaign_in(scene: str, seconds: float) -> tuple[str, Figures]:
 
 
 def unpaced(scene: str, seconds: float, seed: int = 0, breaks: list[str] | None = None) -> Figures:
-    """As fast as it goes. diverged_NAME: how often it diverged while something was held in that mode.
+    """As fast as it goes. diverged_NAME: how often it broke while something was held in that mode.
 
-    unreported: divergences without a message to the page; not_recovered: resets that did not help. breaks: gets a line for each
-    divergence: when, what was held, and which body was fastest.
+    unreported: breaks without a message to the page; not_rewound: those after which it did not go back by itself;
+    not_recovered: resets after these that did not help. breaks: gets a line for each: when, what was held, and what broke.
     """
     errors: list[str] = []
 
@@ -120,7 +120,7 @@ def unpaced(scene: str, seconds: float, seed: int = 0, breaks: list[str] | None 
         assert session.live is not None
         monkey = Monkey(model_message(session.live, session.take), seed)
         per_act = round(0.1 / session.live.world.timestep)
-        diverged = unreported = stuck = refused = 0
+        diverged = unreported = stuck = refused = waiting = 0
         by = dict.fromkeys(("task", "push", "spring", "goal", "com", "nothing"), 0.0)
         memory, done = 0.0, 0.0
         while done < seconds:
@@ -133,29 +133,34 @@ def unpaced(scene: str, seconds: float, seed: int = 0, breaks: list[str] | None 
                     monkey.held = False
             for _ in range(per_act):
                 session._steps(1)
-                if session.diverged:
+                if session.breaks > diverged:
                     break
             session._due = dict.fromkeys(session._due, 0.0)
             session._publish(time.perf_counter())
             done += 0.1
             if not memory and done > 0.1 * seconds:
                 memory = memory_mb()
-            if session.diverged:
-                diverged += 1
+            if session.breaks > diverged:
+                diverged = session.breaks
                 by[monkey.hold[1] if monkey.held else "nothing"] += 1
                 if breaks is not None:
-                    breaks.append(f"{done:.1f} s: {monkey.hold if monkey.held else 'nothing held'}: {session.diverged}")
-                unreported += not any("; reset" in text for text in errors)
+                    breaks.append(
+                        f"{done:.1f} s: {monkey.hold if monkey.held else 'nothing held'}: {errors[-1] if errors else ''}"
+                    )
+                unreported += not any("; rewound" in text or "; reset" in text for text in errors)
                 errors.clear()
-                session.handle(m.Reset())
-                session._steps(1)
-                stuck += bool(session.diverged)
                 monkey.held = False
+                if session.diverged:
+                    waiting += 1
+                    session.handle(m.Reset())
+                    session._steps(1)
+                    stuck += bool(session.diverged)
         growth = memory_mb() - memory
         length = session.live.time
         session._close_take()
     return {
-        "seconds": round(done, 1), "diverged": float(diverged), "unreported": float(unreported), "not_recovered": float(stuck),
+        "seconds": round(done, 1), "diverged": float(diverged), "unreported": float(unreported), "not_rewound": float(waiting),
+        "not_recovered": float(stuck),
         **{f"diverged_{mode}": count for mode, count in by.items()},
         "refused": float(refused), "last_take_seconds": round(length, 1), "memory_growth_mb": round(growth, 1),
     }  # fmt: skip
@@ -179,11 +184,13 @@ async def _paced(server: Served, seconds: float) -> Figures:
                 await first.say(message)
             await asyncio.sleep(0.1)
             longest = max(longest, *(time.perf_counter() - c.last for c in clients))
-            if any("diverged" in e for e in first.errors):
-                diverged += 1
+            broke = [e for e in first.errors if "; rewound" in e or "; reset" in e]
+            if broke:
+                diverged += len(broke)
                 first.errors.clear()
                 monkey.held = False
-                await first.say(m.Reset())
+                if any("; reset" in e for e in broke):
+                    await first.say(m.Reset())
                 await first.say(m.Play())
             if not memory and time.perf_counter() - began > 0.1 * seconds:
                 memory = server.stats()["memory"]

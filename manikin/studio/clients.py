@@ -2,6 +2,10 @@
 
 import struct
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from manikin.studio.session import Session
 
 # how many messages wait for a slow page, in addition to the latest of each kind
 MAX_WAITING = 64
@@ -15,6 +19,8 @@ class Client:
         # writes to the socket; None while the page accepts no more
         self.write: Callable[[bytes], None] | None = None
         self.frames = self.dropped = self.refused = 0
+        # what it looks at
+        self.session: Session | None = None
 
     def offer(self, key: str, content: str | bytes) -> None:
         if key in self.slots:

@@ -15,9 +15,10 @@ import threading
 import tomllib
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import uvicorn
 import websockets
@@ -33,9 +34,9 @@ from manikin.errors import InputError, ManikinError, OutputError
 from manikin.scenes.scene import shipped
 from manikin.studio.clients import Client
 from manikin.studio.journal import Past
-from manikin.studio.messages import Error, MessageError, dump, kind_of, parse
+from manikin.studio.messages import Error, MessageError, Open, dump, kind_of, parse
 from manikin.studio.saved import write_take
-from manikin.studio.session import Session
+from manikin.studio.session import BACK, Session
 from manikin.studio.takes import TakeFolder
 from manikin.studio.wire import Wire
 
@@ -50,7 +51,10 @@ EXPORTS = {
 
 
 class Studio:
-    """The session, its clients and the application that serves them."""
+    """The sessions, their clients and the application that serves them.
+
+    Pages that look at the same run share a session. A page that opens another scene while others look on gets one of its own.
+    """
 
     def __init__(self, folder: TakeFolder, token: str | None = None, anywhere: bool = False) -> None:
         self.folder = folder
@@ -59,9 +63,9 @@ class Studio:
         self.clients: set[Client] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         # messages from the session's thread, to all clients or to one
-        self._passed: collections.deque[tuple[str, str | bytes, Client | None]] = collections.deque()
-        self.session = Session(folder, self._send)
-        self.session.audience = False
+        self._passed: collections.deque[tuple[str, str | bytes, Session, Client | None]] = collections.deque()
+        # the first one stays, and is where a page without a past begins
+        self.sessions: list[Session] = [self._new_session()]
         routes = [
             Route("/api/scenes", self._guarded(self._scenes)),
             Route("/api/scenes/{name}/picture", self._guarded(self._picture)),
@@ -74,6 +78,23 @@ class Studio:
         ]
         self.app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={ManikinError: _refuse})
 
+    @property
+    def session(self) -> Session:
+        """The first session."""
+        return self.sessions[0]
+
+    def _new_session(self) -> Session:
+        session = Session(self.folder, lambda key, content: self._send(key, content, session))
+        session.audience = False
+        return session
+
+    def _session_of(self, take: str | None) -> Session:
+        """The session in which a take is shown, or the first one."""
+        return next((s for s in self.sessions if take and s.take == take), self.session)
+
+    def _watchers(self, session: Session) -> list[Client]:
+        return [client for client in self.clients if client.session is session]
+
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[dict[str, Any]]:
         self._loop = asyncio.get_running_loop()
@@ -82,17 +103,18 @@ class Studio:
             # websockets
             yield {"room": self}
         finally:
-            await run_in_threadpool(self.session.stop)
+            for session in self.sessions:
+                await run_in_threadpool(session.stop)
             self._loop = None
 
     # --- from physics to the pages
 
-    def _send(self, key: str, content: str | bytes, only: Client | None = None) -> None:
-        """Called by the session's thread: queue a message and return."""
+    def _send(self, key: str, content: str | bytes, session: Session, only: Client | None = None) -> None:
+        """Called by a session's thread: queue a message and return."""
         loop = self._loop
         if loop is None or not self.clients:
             return
-        self._passed.append((key, content, only))
+        self._passed.append((key, content, session, only))
         # one call for all messages that are queued together
         if len(self._passed) == 1:
             with contextlib.suppress(RuntimeError):  # the loop has just closed
@@ -100,22 +122,22 @@ class Studio:
 
     def _offer(self) -> None:
         while self._passed:
-            key, content, only = self._passed.popleft()
-            for client in self.clients if only is None else (only,):
+            key, content, session, only = self._passed.popleft()
+            for client in self._watchers(session) if only is None else (only,):
                 client.offer(key, content)
         for client in self.clients:
             client.flush()
 
-    def _greet(self, client: Client) -> None:
+    def _greet(self, session: Session, client: Client) -> None:
         """On the session's thread, so that later messages come after it."""
         try:
-            welcome = self.session.welcome()
+            welcome = session.welcome()
         except Exception as error:
             # an internal error: the user should see more than an empty page
             traceback.print_exc()
             welcome = [("error", dump(Error("", f"{type(error).__name__}: {error}")))]
         for key, content in welcome:
-            self._send(key, content, client)
+            self._send(key, content, session, client)
 
     # --- access
 
@@ -153,23 +175,62 @@ class Studio:
         connection = HTTPConnection({"type": "websocket", "headers": headers, "query_string": query.encode("latin-1")})
         return path == "/ws" and self._origin_ok(connection) and self._token_ok(connection)
 
-    def enter(self, client: Client) -> None:
+    def enter(self, client: Client, request: websockets.Request) -> None:
+        """A page joins the session of the take that it showed before."""
+        query = parse_qs(urlsplit(request.path).query)
         self.clients.add(client)
-        self.session.audience = True
-        self.session.ask(lambda: self._greet(client))
+        self._join(client, self._session_of(query.get("take", [""])[0]))
+
+    def _join(self, client: Client, session: Session) -> None:
+        client.session = session
+        session.audience = True
+        session.ask(lambda: self._greet(session, client))
 
     def leave(self, client: Client) -> None:
-        self.clients.discard(client)
-        self.session.audience = bool(self.clients)
+        if client in self.clients:
+            self.clients.discard(client)
+            self._part(client)
+
+    def _part(self, client: Client) -> None:
+        """Take a client out of its session."""
+        session, client.session = client.session, None
+        if session is None:
+            return
+        session.audience = bool(self._watchers(session))
+        session.ask(lambda: session.gone(client))
+        if not session.audience and session is not self.session and self._loop is not None:
+            # a reload finds it again
+            self._loop.call_later(BACK, self._retire, session)
+
+    def _retire(self, session: Session) -> None:
+        """End a session that nobody has come back to."""
+        if session in self.sessions and not self._watchers(session):
+            self.sessions.remove(session)
+            threading.Thread(target=session.stop, name="retire", daemon=True).start()
 
     def receive(self, client: Client, text: str) -> None:
         """A message from a page."""
         try:
-            self.session.put(parse(text))
+            message = parse(text)
         except MessageError as error:
             client.refused += 1
             client.offer(f"error refused {client.refused}", dump(Error(kind_of(text), str(error))))
             client.flush()
+            return
+        session = client.session
+        if session is None:
+            return
+        if isinstance(message, Open) and session.live is not None and len(self._watchers(session)) > 1:
+            # the others keep what they see
+            session = self._new_session()
+            session.start()
+            self.sessions.append(session)
+            self._part(client)
+            self._join(client, session)
+        session.put(message, client, partial(self._answer, client, session))
+
+    def _answer(self, client: Client, session: Session, key: str, content: str | bytes) -> None:
+        self._send(key, content, session, client)
 
     # --- addresses
 
@@ -188,9 +249,10 @@ class Studio:
         return Response(dump(takes), media_type="application/json")
 
     async def _model(self, request: Request) -> Response:
-        if not self.session.glb:
+        glb = self._session_of(request.query_params.get("take")).glb
+        if not glb:
             raise HTTPException(404, "no scene is open")
-        return Response(self.session.glb, media_type="model/gltf-binary", headers={"Cache-Control": "no-store"})
+        return Response(glb, media_type="model/gltf-binary", headers={"Cache-Control": "no-store"})
 
     async def _export(self, request: Request) -> Response:
         """Export a take as a file."""
@@ -199,7 +261,8 @@ class Studio:
             raise HTTPException(404, f"unknown kind of file (allowed: {', '.join(EXPORTS)})")
         path = self.folder.known(take)
         # up to now, if it is still being recorded
-        await asyncio.wrap_future(self.session.ask(self.session.flush))
+        session = self._session_of(take)
+        await asyncio.wrap_future(session.ask(session.flush))
         target = Path(tempfile.mkdtemp(prefix="manikin-")) / f"take{kind}"
         clean_up = BackgroundTask(_remove, target)
         try:
@@ -228,7 +291,8 @@ class Studio:
                 take = await run_in_threadpool(self.folder.add, source, name)
             except InputError as error:
                 raise InputError(str(error).replace(str(source), "the upload")) from None
-        await asyncio.wrap_future(self.session.ask(self.session.say_takes))
+        for session in self.sessions:
+            await asyncio.wrap_future(session.ask(session.say_takes))
         return JSONResponse({"take": take}, 201)
 
     async def _page(self, request: Request) -> Response:

@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from manikin.errors import InputError, ManikinError, RunError, did_you_mean
 from manikin.scenes.scene import load_scene, shipped
@@ -18,6 +18,7 @@ from manikin.studio import messages as m
 from manikin.studio.descriptions import input_message
 from manikin.studio.journal import Past
 from manikin.studio.live import Live
+from manikin.studio.moments import Over
 from manikin.studio.publisher import Publisher
 from manikin.studio.stage import Send
 from manikin.studio.takes import TakeFolder
@@ -32,6 +33,21 @@ _POINTER = (m.Drag, m.Grab, m.Release, m.Assist)
 _PINS = (m.Pin, m.Unpin, m.Arm, m.Rank, m.Switch, m.Follow)
 # moments to return to: one per second, and at most this many (then every second one is dropped)
 KEPT = 240
+# a page that comes back within this many seconds (a reload) finds the run going on, if it was
+BACK = 15.0
+# a script that has ended, or a run that nobody touches, pauses after so many simulated seconds
+AFTER_END, UNTOUCHED = 10.0, 300.0
+# a run that breaks goes back by this much [s]; after so many times in a row it waits for the user
+REWIND, MOST_REWINDS = 0.5, 3
+
+
+class _Message(NamedTuple):
+    """A message, when it arrived, whose it is, and where to answer it (None: to everybody)."""
+
+    message: m.ClientMessage
+    arrived: float
+    owner: object | None = None
+    answer: Send | None = None
 
 
 class _Question:
@@ -56,8 +72,10 @@ class Session(Publisher):
 
     def __init__(self, folder: TakeFolder, send: Send) -> None:
         super().__init__(folder, send)
-        # messages with the time of their arrival, and questions
-        self._queue: collections.deque[tuple[m.ClientMessage, float] | _Question] = collections.deque()
+        self._queue: collections.deque[_Message | _Question] = collections.deque()
+        self._holder: object | None = None  # whose drag it is
+        self._away: tuple[float, bool] | None = None  # since when nobody has been there, and whether it was playing then
+        self._touched = 0.0  # simulated time of the last input by hand
         self._wake = threading.Event()
         self._stop = self._ended = False
         self._thread = threading.Thread(target=self._loop, name="physics", daemon=True)
@@ -68,6 +86,9 @@ class Session(Publisher):
         # processor time of all steps [s]
         self.step_seconds = 0.0
         self._per_second = 500  # steps of a simulated second
+        # how often a run broke, and when it did in a row [s]
+        self.breaks = 0
+        self._in_a_row: list[float] = []
 
     # --- from other threads
 
@@ -81,11 +102,16 @@ class Session(Publisher):
         if self._thread.is_alive():
             self._thread.join()
 
-    def put(self, message: m.ClientMessage) -> None:
-        """Hand a message to the session."""
-        self._queue.append((message, time.perf_counter()))
+    def put(self, message: m.ClientMessage, owner: object | None = None, answer: Send | None = None) -> None:
+        """Hand a message to the session. owner: who gives it, and holds what it grabs; answer: where to report an error."""
+        self._queue.append(_Message(message, time.perf_counter(), owner, answer))
         if not self.playing:
             self._wake.set()
+
+    def gone(self, owner: object) -> None:
+        """A page is closed: what it held is let go."""
+        if self._holder is owner and self.live is not None and self.live.grip is not None:
+            self.handle(m.Release())
 
     def ask(self, work: Callable[[], T]) -> "concurrent.futures.Future[T]":
         """Have something looked up between two steps; once the session has ended, the answer is cancelled."""
@@ -106,6 +132,7 @@ class Session(Publisher):
                     self._wake.clear()
                 try:
                     self._read()
+                    self._look_around(began)
                     wait = self._advance(began)
                     self._publish(time.perf_counter())
                 except Exception as error:
@@ -138,21 +165,70 @@ class Session(Publisher):
             if isinstance(entry, _Question):
                 entry.settle()
                 continue
-            message, arrived = entry
+            message = entry.message
             if isinstance(message, m.Drag | m.Pose):
                 following = self._queue[0] if self._queue else None
-                if isinstance(following, tuple) and type(following[0]) is type(message):
+                if (
+                    isinstance(following, _Message)
+                    and type(following.message) is type(message)
+                    and following.owner is entry.owner
+                ):
                     continue
-            if isinstance(message, m.Drag):
-                self._dragged = (arrived, message.stamp)
             try:
+                if isinstance(message, m.Grab | m.Drag | m.Release) and not self._may_hold(entry):
+                    continue
+                if isinstance(message, m.Drag):
+                    self._dragged = (entry.arrived, message.stamp)
                 self.handle(message)
+                if isinstance(message, m.Grab):
+                    self._holder = entry.owner
             except ManikinError as error:
-                self._say(m.Error(message.kind, str(error)), unique=True)
+                self._refuse(entry, str(error))
             except Exception as error:
                 # an internal error must not end the session
                 traceback.print_exc()
-                self._say(m.Error(message.kind, f"{type(error).__name__}: {error}"), unique=True)
+                self._refuse(entry, f"{type(error).__name__}: {error}")
+
+    def _refuse(self, entry: _Message, why: str) -> None:
+        error = m.Error(entry.message.kind, why)
+        if entry.answer is None:
+            self._say(error, unique=True)
+        else:
+            self._sequence += 1
+            entry.answer(f"error {self._sequence}", m.dump(error))
+
+    def _may_hold(self, entry: _Message) -> bool:
+        """One owner per drag: a second grab does not steal, and nobody else moves or releases what is held."""
+        grip = None if self.live is None else self.live.grip
+        if grip is None or self._holder is entry.owner:
+            return True
+        if isinstance(entry.message, m.Grab):
+            raise InputError(f"another page holds '{grip.target}'")
+        return False
+
+    def _look_around(self, now: float) -> None:
+        """Without a page there is no work; nor when nobody touches a run that has ended."""
+        live = self.live
+        if self.audience:
+            if self._away is not None:
+                (since, playing), self._away = self._away, None
+                if playing and now - since < BACK and live is not None and self.past is None and not self.diverged:
+                    self.playing = True
+                    self._anchor()
+        elif self._away is None:
+            self._away = (now, self.playing)
+            self.playing = False
+            self.flush()
+        if live is None or not self.playing:
+            return
+        if live.grip is not None or live.time < self._touched:
+            self._touched = live.time
+        ended, ticks = isinstance(live.run.script, Over), self._ticks()
+        last = max(self._touched, ticks[-1][0] if ticks else 0.0)
+        if live.time - last > (AFTER_END if ended else UNTOUCHED):
+            self.playing = False
+            why = "the script has ended" if ended else "nobody has touched it for a while"
+            self._say(m.Notice(f"paused: {why}; grab something, or press play, to go on"), unique=True)
 
     def _advance(self, began: float) -> float:
         """Make all steps that are due, reading inputs before each; how long to wait for the next [s]."""
@@ -168,7 +244,7 @@ class Session(Publisher):
             if time.perf_counter() >= self._due["frame"]:
                 return 0.0
             self._read()
-        return 1 / 60
+        return 1 / 60 if self.audience else 1.0
 
     def _steps(self, count: int) -> None:
         """Up to `count` steps: stop for the next message, frame, or moment to keep."""
@@ -197,15 +273,37 @@ class Session(Publisher):
                 del self.moments[1::2]
 
     def _broken(self, reason: str) -> None:
-        """The simulation diverged: report it and wait for a reset."""
+        """The simulation diverged, or flesh was turned inside out: go back a little, or wait for the user."""
+        assert self.live is not None
+        when, playing = self.live.time, self.playing
+        self.breaks += 1
         self.playing, self.diverged = False, reason
         self._close_take(reason)
-        self._say(m.Error("", f"{reason}; reset, or go back and try again from an earlier moment"), unique=True)
+        if not self._rewound(when):
+            self._say(m.Error("", f"{reason}; reset, or go back and try again from an earlier moment"), unique=True)
+            return
+        self._say(m.Error("", f"{reason}; rewound to {self.live.time:.1f} s, and let go"), unique=True)
+        self.playing = playing
+        self._anchor()
+
+    def _rewound(self, when: float) -> bool:
+        """Continue as a new take from half a second before a break; False where that keeps breaking or cannot be repeated."""
+        self._in_a_row = [t for t in self._in_a_row if abs(when - t) < 2 * REWIND] + [when]
+        if len(self._in_a_row) > MOST_REWINDS:
+            self._in_a_row = []
+            return False
+        try:
+            self.branch(max(0.0, when - REWIND))
+        except ManikinError:
+            return False
+        return True
 
     # --- messages
 
     def handle(self, message: m.ClientMessage) -> None:
         """Act on a message; called between steps."""
+        if self.live is not None:
+            self._touched = self.live.time
         if isinstance(message, _POINTER):
             # first, because there are a hundred per second
             self._handle_pointer(message)
@@ -308,7 +406,7 @@ class Session(Publisher):
 
     def _settle(self, live: Live, take: str, past: Past | None) -> None:
         super()._settle(live, take, past)
-        self._stamp, self._dragged, self._pinned = 0.0, None, None
+        self._stamp, self._dragged, self._pinned, self._touched = 0.0, None, None, live.time
         self._per_second = round(1 / live.world.timestep)
         self._anchor()
         self._due = dict.fromkeys(self._due, 0.0)

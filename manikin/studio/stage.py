@@ -96,6 +96,8 @@ class Stage:
         self.moments, self.undone = [], []
         if past is None:
             self.folder.note(take, created=time.time())
+            if (journal := self._journal()) is not None:
+                self.folder.recording[take] = journal
         if changed:
             # deforming surfaces come with the frames
             self.glb = glb_bytes(_still(live), flesh=False)
@@ -129,6 +131,7 @@ class Stage:
         ok, reason = self.live.outcome()
         # after a divergence the state is lost: the last frame is the last good one
         journal.close(ok and not trouble, trouble or reason, self.live.facts(), whole=not trouble)
+        self.folder.recording.pop(self.take, None)
         self.folder.closed(self.take, journal)
         if self.live.world.steps == 0 and not self.folder.name(self.take):
             self.folder.delete(self.take)
@@ -194,6 +197,8 @@ class Stage:
             if message.take == self.take:
                 doing = "looked at" if present is None else "being recorded"
                 raise InputError(f"take: this one is {doing}; reset or open another one first")
+            if message.take in self.folder.recording:
+                raise InputError("take: this one is being recorded on another page")
             self.ghosts = [g for g in self.ghosts if g.take != message.take]
             self.folder.delete(message.take)
         else:
@@ -282,8 +287,7 @@ class Stage:
     def takes(self) -> m.Takes:
         """All takes in the folder."""
         ghosts = {g.take: k for k, g in enumerate(self.ghosts)}
-        journal = self._journal()
-        infos = [self.folder.info(take, journal if take == self.take else None, ghosts.get(take)) for take in self.folder.ids()]
+        infos = [self.folder.info(take, ghosts.get(take)) for take in self.folder.ids()]
         return m.Takes(tuple(i for i in infos if i is not None))
 
     def say_takes(self) -> None:

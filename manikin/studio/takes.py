@@ -33,11 +33,13 @@ class TakeFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        # takes that are being recorded now, by any session
+        self.recording: dict[str, Journal] = {}
         self._noting = threading.Lock()
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{path}: takes cannot be kept there ({error.strerror})") from error
+            raise InputError(f"{path}: takes cannot be kept there ({error.strerror}); choose a folder with --takes") from error
 
     def new_id(self) -> str:
         """A name that sorts by time and is never used twice."""
@@ -84,9 +86,9 @@ class TakeFolder:
             return {}
         return facts if isinstance(facts, dict) else {}
 
-    def info(self, take: str, live: "Journal | None" = None, ghost: int | None = None) -> TakeInfo | None:
+    def info(self, take: str, ghost: int | None = None) -> TakeInfo | None:
         """The entry in the list; None if it is not a take."""
-        path, facts = self.file(take), self._noted(take)
+        path, facts, live = self.file(take), self._noted(take), self.recording.get(take)
         try:
             size = path.stat().st_size
             if live is not None:

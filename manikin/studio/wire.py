@@ -29,7 +29,7 @@ class Room(Protocol):
 
     def admits(self, request: Request) -> bool: ...
 
-    def enter(self, client: Client) -> None: ...
+    def enter(self, client: Client, request: Request) -> None: ...
 
     def leave(self, client: Client) -> None: ...
 
@@ -102,7 +102,7 @@ class Wire(asyncio.Protocol):
         if book.state is State.OPEN:
             self.client.write = self._transport.write
             self._ping = asyncio.get_running_loop().call_later(PING, self._keep_alive)
-            self._room.enter(self.client)
+            self._room.enter(self.client, request)
 
     def _take(self, frame: Frame) -> None:
         if frame.opcode is Opcode.PONG:

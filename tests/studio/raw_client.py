@@ -33,8 +33,8 @@ class Heard:
 class Page:
     """A raw client: says messages, and waits for answers."""
 
-    def __init__(self, running: Running) -> None:
-        self.url = f"ws://127.0.0.1:{running.port}/ws?token={running.studio.token}"
+    def __init__(self, running: Running, take: str = "") -> None:
+        self.url = f"ws://127.0.0.1:{running.port}/ws?token={running.studio.token}&take={take}"
         self._open = contextlib.ExitStack()
         origin = Origin(f"http://127.0.0.1:{running.port}")
         self.socket: ClientConnection = self._open.enter_context(

@@ -351,6 +351,7 @@ def test_flesh_that_is_turned_inside_out_ends_the_run_and_is_reported(
     moment = session.live.moment() if session.live is not None else None
     with monkeypatch.context() as patch:
         patch.setattr(Tetrahedra, "least_ratio", lambda *_: (-0.1, "flesh"))
+        patch.setattr(Session, "_rewound", lambda *_: False)
         session.handle(m.Step(5))
         assert session.live is not None
         assert session.live.world.steps == 11

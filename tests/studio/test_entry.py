@@ -18,6 +18,13 @@ from manikin.studio.messages import Step
 from manikin.studio.takes import TakeFolder, data_folder
 
 
+def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(mk.InputError) as caught:
+        TakeFolder(tmp_path / "file" / "takes")
+    assert str(caught.value).endswith("/takes: takes cannot be kept there (Not a directory); choose a folder with --takes")
+
+
 def test_the_command_prints_its_address_and_ends_cleanly(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "manikin", "studio", "stand", "--port", "0", "--no-browser", "--takes", str(tmp_path / "takes")],

@@ -291,25 +291,129 @@ def test_two_pages_see_the_same_and_one_that_comes_late_knows_all(page: Page, se
     other.close()
 
 
-def test_without_a_page_nothing_is_sent(page: Page, served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_opens_a_scene_does_not_switch_the_others(
+    page: Page, served: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("manikin.studio.server.BACK", 0.3)
+    page.say(m.Open("stand"))
+    first = page.wait("model")
+    page.say(m.Play())
+    other = Page(served)
+    other.wait("model")
+    other.say(m.Open("lamp"))
+    second = other.wait("model", lambda x: x["scene"] == "lamp", 120)
+    assert len(served.studio.sessions) == 2
+    # each has its own run, its own geometry, and may hold something in it
+    other.say(m.Play())
+    other.say(m.Grab("head", "task"))
+    assert other.wait("input", lambda i: i["held"], 120)["target"] == "head"
+    page.say(m.Grab("hand_l", "task"))
+    assert page.wait("input", lambda i: i["held"])["target"] == "hand_l"
+    status = page.wait("status")
+    assert (status["take"], status["playing"]) == (first["take"], True)
+    assert b"shank_l" in get(served, first["glb"]).content
+    assert b"shank_l" not in get(served, second["glb"]).content
+    # both are in the list of takes as being recorded; neither page can delete the other's
+    page.say(m.TakeDelete(second["take"]))
+    assert "recorded on another page" in page.wait("error")["message"]
+    listed = get(served, "/api/takes").json()["takes"]
+    assert {t["id"] for t in listed if t["live"]} == {first["take"], second["take"]}
+    # a reload finds the same run; when nobody comes back it ends
+    other.close()
+    again = Page(served, second["take"])
+    assert again.wait("model")["scene"] == "lamp"
+    again.close()
+    while len(served.studio.sessions) > 1:
+        time.sleep(0.02)
+    assert served.studio.session.take == first["take"]
+    assert second["take"] not in served.studio.folder.recording
+    late = Page(served, second["take"])
+    assert late.wait("model")["scene"] == "stand"
+    late.close()
+
+
+def nobody_there(served: Running) -> None:
+    """Wait until the session has noticed that the last page is closed."""
+    session = served.studio.session
+    while session.audience or session._away is None:
+        time.sleep(0.01)
+
+
+def test_without_a_page_there_is_no_work(page: Page, served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     page.say(m.Open("stand"))
     page.say(m.Why(True))
     page.say(m.Play())
     page.wait("why_report")
     page.close()
+    nobody_there(served)
     session = served.studio.session
-    while session.audience:
-        time.sleep(0.01)
     said: list[str] = []
     session.ask(lambda: monkeypatch.setattr(session, "send", lambda key, content: said.append(key))).result(20)
-    before = session.live.time
-    while session.live.time < before + 0.5:
-        time.sleep(0.01)
-    assert not said, "physics goes on, and nothing is made ready for nobody"
+    path = session.folder.file(session.take)
+    before, size, busy = session.live.time, path.stat().st_size, time.process_time()
+    time.sleep(1.5)
+    assert session.live.time == before, "physics pauses"
+    assert path.stat().st_size == size, "nothing is recorded"
+    assert time.process_time() - busy < 0.3, "and nothing is made ready for nobody"
+    assert not said
     session.ask(lambda: monkeypatch.undo()).result(20)
+    # a page that comes back soon, as after a reload, finds it going on
     again = Page(served)
+    assert again.wait("status", lambda s: s["playing"] and s["time"] > before)
     assert again.wait("why_report", lambda w: w["time"] > before)["tasks"]
     again.close()
+
+
+def test_after_a_longer_absence_it_stays_paused(page: Page, served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("manikin.studio.session.BACK", 0.0)
+    page.say(m.Open("stand"))
+    page.say(m.Play())
+    page.wait("status", lambda s: s["time"] > 0)
+    page.close()
+    nobody_there(served)
+    at = served.studio.session.live.time
+    again = Page(served)
+    status = again.wait("status")
+    assert (status["playing"], status["time"]) == (False, at)
+    again.close()
+
+
+def test_one_page_holds_what_it_grabbed_and_nobody_else_moves_it(page: Page, served: Running) -> None:
+    page.say(m.Open("stand"))
+    page.say(m.Play())
+    page.wait("status", lambda s: s["playing"])
+    page.say(m.Grab("hand_r", "task"))
+    page.say(m.Drag((0.4, -0.3, 1.1)))
+    held = page.wait("input", lambda i: i["held"] and i["goal"][2] == pytest.approx(1.1, abs=1e-6))
+    other = Page(served)
+    other.wait("model")
+    # the other page sees the drag, and can neither steal, move nor release it
+    assert other.wait("input")["target"] == held["target"]
+    other.say(m.Grab("hand_l", "task"))
+    assert other.wait("error")["message"] == "another page holds 'hand_r'"
+    other.say(m.Drag((0.0, 0.0, 2.0)))
+    other.say(m.Release())
+    assert other.wait("input", lambda i: i["held"])["target"] == "hand_r"
+    page.say(m.Knob("nothing", 1.0))
+    # the first error that its owner hears is its own
+    assert page.wait("error")["about"] == "knob"
+    page.say(m.Release())
+    other.wait("input", lambda i: not i["held"])
+    other.say(m.Grab("hand_l", "task"))
+    assert other.wait("input", lambda i: i["held"])["target"] == "hand_l"
+    other.close()
+
+
+def test_what_a_page_held_is_let_go_when_it_closes(page: Page, served: Running) -> None:
+    page.say(m.Open("stand"))
+    page.say(m.Play())
+    other = Page(served)
+    other.wait("status", lambda s: s["playing"])
+    other.say(m.Grab("hand_r", "push"))
+    page.wait("input", lambda i: i["held"])
+    other.close()
+    page.wait("input", lambda i: not i["held"])
+    assert served.studio.session.live.grip is None
 
 
 def test_a_page_that_does_not_read_drops_frames_and_slows_nobody(page: Page, served: Running) -> None:
@@ -327,7 +431,7 @@ def test_a_page_that_does_not_read_drops_frames_and_slows_nobody(page: Page, ser
         time.sleep(0.01)
     filler = b"x" * 1_000_000
     for k in range(30):
-        served.studio._send(f"filler {k}", filler)
+        served.studio._send(f"filler {k}", filler, served.studio.session)
     page.wait("status", lambda s: s["time"] > 0.3, 60)
     slow = max(served.studio.clients, key=lambda c: c.dropped)
     assert slow.dropped > 5
@@ -346,9 +450,10 @@ def test_what_is_said_after_the_welcome_comes_after_it(folder: TakeFolder) -> No
     studio = Studio(folder)
     studio._loop = Later()  # type: ignore[assignment]
     client = Client()
+    client.session = studio.session
     studio.clients.add(client)
     studio.session.handle(m.Open("stand"))
-    studio._greet(client)
+    studio._greet(studio.session, client)
     studio.session.handle(m.Open("lift"))
     studio._offer()
     assert json.loads(client.slots["model"])["scene"] == "lift"

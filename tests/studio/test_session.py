@@ -15,14 +15,29 @@ from manikin.playback import replay
 from manikin.recording import load_recording
 from manikin.scenes.scene import load_scene
 from manikin.studio import messages as m
-from manikin.studio.journal import Past
-from manikin.studio.session import Session
+from manikin.studio.journal import Past, read_qpos
+from manikin.studio.session import AFTER_END, MOST_REWINDS, REWIND, Session
 from manikin.studio.takes import TakeFolder
 
 
 def go(session: Session, steps: int) -> None:
     for _ in range(steps):
         session._steps(1)
+
+
+def shatter(session: Session) -> None:
+    """Something moves far too fast in the next step."""
+    assert session.live is not None
+    session.live.world.data.qvel[3] = 1e5
+    session._steps(1)
+
+
+def shatter_for_good(session: Session) -> None:
+    """Again and again, until it goes back no more."""
+    for _ in range(MOST_REWINDS + 1):
+        assert not session.diverged
+        shatter(session)
+    assert session.diverged
 
 
 def pose(content: bytes) -> np.ndarray:
@@ -257,14 +272,50 @@ def test_a_chosen_text_that_the_scene_did_not_offer_is_no_number(session: Sessio
     assert session.live.scene.character.clip == "lift_back"
 
 
-def test_divergence_is_reported_and_reset_recovers(session: Session, heard: Heard, folder: TakeFolder) -> None:
-    session.handle(m.Open("lift"))
-    go(session, 100)
-    broken = session.take
-    session.live.world.data.qvel[3] = 1e4
+def test_a_run_that_breaks_goes_back_half_a_second_by_itself(session: Session, heard: Heard, folder: TakeFolder) -> None:
+    session.handle(m.Open("stand"))
+    go(session, 300)
+    session.handle(m.Grab("hand_r", "push"))
+    session.handle(m.Drag((0.6, -0.3, 1.2)))
+    go(session, 400)
+    broken, at = session.take, session.live.time
+    session.flush()
+    before = Past(session.folder.known(broken))
     session.playing = True
-    session._steps(1)
+    shatter(session)
+    assert session.breaks == 1
     assert "diverged" in heard.texts("error")[-1]["message"]
+    assert f"rewound to {at - REWIND:.1f} s, and let go" in heard.texts("error")[-1]["message"]
+    status = session.status()
+    assert (status.playing, status.diverged) == (True, False)
+    assert session.live.time == pytest.approx(at - REWIND, abs=1 / 60)
+    assert session.live.grip is None
+    # exactly as it was then, and as a new take: the one that broke stays, and says why
+    assert session.take != broken
+    frame = int(np.searchsorted(before.times, session.live.time + 1e-9)) - 1
+    assert session.live.world.data.qpos == pytest.approx(read_qpos(before.path, before.offsets[frame], before.head["nq"]))
+    assert "diverged" in Past(folder.known(broken)).outcome()[1]
+    go(session, 100)
+    assert not session.diverged
+    # the new take replays in plain MuJoCo
+    assert replay(Past(folder.known(session.take)).recording()).difference < 1e-9
+
+
+def test_what_breaks_in_its_first_moments_begins_again(session: Session) -> None:
+    session.handle(m.Open("stand"))
+    go(session, 50)
+    shatter(session)
+    assert session.live.time == 0.0
+    assert not session.diverged
+
+
+def test_what_breaks_again_and_again_waits_and_reset_recovers(session: Session, heard: Heard, folder: TakeFolder) -> None:
+    session.handle(m.Open("lift"))
+    go(session, 400)
+    session.playing = True
+    shatter_for_good(session)
+    broken = session.take
+    assert "reset, or go back" in heard.texts("error")[-1]["message"]
     status = session.status()
     assert (status.playing, status.diverged, status.ok) == (False, True, False)
     with pytest.raises(InputError, match="diverged"):
@@ -272,9 +323,9 @@ def test_divergence_is_reported_and_reset_recovers(session: Session, heard: Hear
     with pytest.raises(InputError, match="looked at"):
         session.handle(m.TakeDelete(broken))
     session._publish(time.perf_counter())
-    session.handle(m.Seek(0.1))
+    session.handle(m.Seek(0.0))
     session._send_frames()
-    assert m.unpack_frame(heard.frames()[-1]).time == pytest.approx(0.1)
+    assert m.unpack_frame(heard.frames()[-1]).time == 0.0
     recording = Past(folder.known(broken)).recording()
     assert not recording.meta["ok"]
     assert "diverged" in recording.meta["reason"]
@@ -283,12 +334,12 @@ def test_divergence_is_reported_and_reset_recovers(session: Session, heard: Hear
     assert not session.status().diverged
 
 
-def test_a_hand_can_let_go_of_what_broke_off(session: Session, heard: Heard) -> None:
+def test_a_hand_can_let_go_of_what_broke_off(session: Session, heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
     session.handle(m.Open("stand"))
     session.handle(m.Grab("hand_r", "task"))
     go(session, 10)
-    session.live.world.data.qvel[:] = 1e5
-    session._steps(1)
+    monkeypatch.setattr(Session, "_rewound", lambda *_: False)
+    shatter(session)
     assert session.diverged
     session.handle(m.Release())
     assert not heard.texts("input")[-1]["held"]
@@ -297,11 +348,11 @@ def test_a_hand_can_let_go_of_what_broke_off(session: Session, heard: Heard) -> 
         session.handle(m.Grab("hand_r", "task"))
 
 
-def test_branching_from_before_a_divergence(session: Session) -> None:
+def test_branching_from_before_a_divergence(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     session.handle(m.Open("stand"))
     go(session, 200)
-    session.live.world.data.qvel[3] = 1e4
-    session._steps(1)
+    monkeypatch.setattr(Session, "_rewound", lambda *_: False)
+    shatter(session)
     assert session.diverged
     session.handle(m.Branch(0.3))
     go(session, 20)
@@ -315,6 +366,25 @@ def test_the_script_ends_and_life_goes_on(session: Session) -> None:
     assert session.status().ok
     assert session.status().finished
     assert session.live.facts()["caught"] is True
+
+
+def test_a_run_that_nobody_touches_pauses_when_its_script_has_ended(session: Session, heard: Heard) -> None:
+    session.handle(m.Open("catch"))
+    session.playing = True
+    for _ in range(30):
+        go(session, 500)
+        session._look_around(time.perf_counter())
+        if not session.playing:
+            break
+    end = session._ticks()[-1][0]
+    assert end + AFTER_END < session.live.time < end + AFTER_END + 1.1
+    assert "paused: the script has ended" in heard.texts("notice")[-1]["message"]
+    # a touch, and it goes on
+    session.handle(m.Grab("hand_l", "task"))
+    session.handle(m.Play())
+    go(session, 10)
+    session._look_around(time.perf_counter())
+    assert session.playing
 
 
 def test_every_take_reports_what_happened_when(session: Session) -> None:

@@ -16,8 +16,14 @@ function withToken(path: string): string {
   return address.toString();
 }
 
+/** Remember what this tab shows, so that a reload finds it again. */
+export function remember(take: string): void {
+  sessionStorage.setItem("manikin-take", take);
+}
+
 export function socketAddress(): string {
-  return withToken("/ws").replace(/^http/, "ws");
+  const take = sessionStorage.getItem("manikin-take") ?? "";
+  return withToken(`/ws?take=${encodeURIComponent(take)}`).replace(/^http/, "ws");
 }
 
 /** An address from a message, such as that of a model or a picture. */

@@ -1,6 +1,6 @@
 // Puts the page together.
 
-import { given, option } from "./addresses";
+import { given, option, remember } from "./addresses";
 import { Contacts } from "./contacts";
 import { button, h, icon, setText } from "./dom";
 import { expose } from "./expose";
@@ -87,6 +87,7 @@ let shownScene = "";
 studio.on("model", (model) => {
   if (model.protocol !== PROTOCOL) studio.say("The server has another version: reload the page.", "error");
   contacts.set([]);
+  remember(model.take);
   document.title = `${model.title || model.scene} · Manikin studio`;
   void loadFigure(model);
 });
