@@ -304,8 +304,13 @@ class Studio:
     def _static(self, path: str) -> Response:
         """Files of the built page: nothing secret, nothing outside their folder."""
         root = STATIC.resolve()
-        file = (root / path).resolve()
-        if not file.is_relative_to(root) or not file.is_file():
+        try:
+            file = (root / path).resolve()
+            found = file.is_relative_to(root) and file.is_file()
+        except (ValueError, OSError):
+            # a name that no file can have: with a zero byte, or far too long
+            found = False
+        if not found:
             if path == "index.html":
                 return PlainTextResponse("The page has not been built: see docs/studio.md.", 503)
             raise HTTPException(404, "no such file")

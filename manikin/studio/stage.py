@@ -211,6 +211,8 @@ class Stage:
         if take == self.take and self.past is None:
             return
         past = Past(self.folder.known(take))
+        if why := self.folder.opens(take):
+            raise InputError(f"take: '{take}' can be exported, but not opened: {why}")
         meta = past.head["meta"]
         live = Live(parse_text(str(meta["scene"]), str(meta["name"])))
         if live.world.mjcf != past.mjcf():

@@ -13,9 +13,8 @@ from typing import Any
 
 from manikin.errors import InputError, RecordingError
 from manikin.files import whole_file
-from manikin.playback import replay_model
-from manikin.recording import load_recording
-from manikin.studio.journal import Journal, Past, write_journal
+from manikin.studio.cage import read_in_cage
+from manikin.studio.journal import Journal, Past
 from manikin.studio.messages import TakeInfo
 
 # the largest unpacked size of an uploaded recording [bytes]
@@ -75,8 +74,12 @@ class TakeFolder:
         size = self.file(take).stat().st_size
         self.note(take, size=size, seconds=journal.times[-1], scene=journal.meta["name"])
 
+    def opens(self, take: str) -> str:
+        """Why a take cannot be opened, as far as is known."""
+        return str(self._noted(take).get("opens", ""))
+
     def name(self, take: str) -> str:
-        """Name a take."""
+        """What a take is called."""
         return str(self._noted(take).get("name", ""))
 
     def _noted(self, take: str) -> dict[str, Any]:
@@ -120,18 +123,16 @@ class TakeFolder:
         return path
 
     def add(self, source: Path, name: str = "") -> str:
-        """Make an uploaded recording a take, after checking it."""
-        recording = load_recording(source, MAX_UNPACKED)
-        model = replay_model(recording)
+        """Make an uploaded recording a take, after checking it in a process of its own."""
         take = self.new_id()
+        part = self.file(take, ".part")
         try:
-            write_journal(recording, model, self.file(take))
-            self.note(take, name=name[:80], created=time.time())
-            Past(self.file(take)).inputs()
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            self.delete(take)
-            raise RecordingError(f"not a recording of a scene ({type(error).__name__}: {error})") from error
+            facts = read_in_cage(source, part, MAX_UNPACKED)
+            part.rename(self.file(take))
+            size = self.file(take).stat().st_size
+            self.note(take, name=name[:80], created=time.time(), size=size, **facts)
         except BaseException:
+            part.unlink(missing_ok=True)
             self.delete(take)
             raise
         return take
