@@ -7,6 +7,10 @@
 All names are listed in docs/python.md.
 """
 
+from manikin.interrupts import guard_start
+
+guard_start()
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

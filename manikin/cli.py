@@ -12,7 +12,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib import resources
+from importlib import import_module, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -20,7 +20,7 @@ import typer
 
 from manikin import __version__
 from manikin.errors import InputError, ManikinError, OutputError
-from manikin.interrupts import is_interrupt
+from manikin.interrupts import INTERRUPTED, Loading, is_interrupt
 from manikin.papers import DOCUMENTS
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 # the help prints a type for each option: switches have none
 FLAG = " "
-
-# the exit code with which shells report a program ended by Ctrl-C
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="manikin", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich",
@@ -105,14 +102,25 @@ def _stop_without_stdout(error: OSError) -> NoReturn:
 
 
 @contextlib.contextmanager
-def _interruptible(doing: str, kept: str) -> Iterator[None]:
-    """Ctrl-C ends the command here, with one line: what was being done, and what is left of it."""
+def _interruptible(doing: str, kept: str) -> Iterator[Loading]:
+    """Ctrl-C ends the command here, with one line: what was being done, and what is left of it. Gives a context for imports."""
+    line = f"interrupted while {doing}; {kept}"
     try:
-        yield
+        yield Loading(line)
     except BaseException as error:
         if not is_interrupt(error):
             raise
-        _stop(f"interrupted while {doing}; {kept}", INTERRUPTED)
+        _stop(line, INTERRUPTED)
+
+
+def _load_engine() -> None:
+    """Import what every simulation needs."""
+    from manikin.compiled import load_compiler
+
+    load_compiler()
+    import_module("manikin.api")
+    if sys.stderr.isatty():
+        import_module("rich.progress")
 
 
 def _version(wanted: bool) -> None:
@@ -182,7 +190,9 @@ def run(
     scene: SceneArg,
     change: SetOpt = None,
     seconds: Annotated[float | None, typer.Option(help="Stop after this many simulated seconds.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Random seed.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed, for scenes with a \\[random] table; refused for others.")
+    ] = None,
     clip: Annotated[
         str | None,
         typer.Option(help="Motion that the posture follows: a shipped clip, or a .npz, .bvh or .amc file (also .gz)."),
@@ -199,20 +209,25 @@ def run(
     Ctrl-C ends the simulation and saves what was recorded.
     """
     outputs = list(out or [])
-    with _interruptible("preparing", "nothing was written"):
-        from manikin.export.save import PICTURES, check_output
+    with _interruptible("preparing", "nothing was written") as loading:
+        with loading:
+            from manikin.export.save import PICTURES, WRITERS, check_output
 
-        for path in outputs:
-            check_output(path)
-        if any(p.suffix.lower() in PICTURES for p in outputs):
-            from manikin.export.render import check_drawing
+            for path in outputs:
+                check_output(path)
+            if any(p.suffix.lower() in PICTURES for p in outputs):
+                from manikin.export.render import check_drawing
 
-            check_drawing()
-        from manikin.scenes.scene import load_scene, parse_change
+                check_drawing()
+            from manikin.scenes.scene import load_scene, parse_change
 
         changes = dict(parse_change(c) for c in change or [])
         changes |= {k: v for k, v in _short(seconds, seed, clip, clip_fps, skeleton).items() if v is not None}
         checked = load_scene(scene, changes)
+        with loading:
+            for path in outputs:
+                import_module(WRITERS.get(path.suffix.lower(), "manikin.export.save"))
+            _load_engine()
         if clip is not None:
             _warn_of_clip(clip, clip_fps, skeleton)
         from manikin.api import Failed
@@ -349,7 +364,9 @@ def studio(
 
     Ctrl-C ends it and keeps the takes.
     """
-    from manikin.studio.entry import studio as perform
+    with Loading():
+        _load_engine()
+        from manikin.studio.entry import studio as perform
 
     gc.freeze()
 
@@ -379,8 +396,10 @@ def check(
 
     A recording is replayed in plain MuJoCo; a motion is transferred to the human.
     """
-    with _interruptible(f"checking {file}", "there are no findings"):
-        from manikin.checks import check_file
+    with _interruptible(f"checking {file}", "there are no findings") as loading:
+        with loading:
+            _load_engine()
+            from manikin.checks import check_file
 
         with _bar(f"checking {file.name}") as progress:
             findings = check_file(file, clip_fps, skeleton, progress)
@@ -402,8 +421,10 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", metavar=FLAG, help="Last line on stdout: one flat JSON object.")] = False,
 ) -> None:
     """Measure speed, as ratios within one run."""
-    with _interruptible("measuring", "there are no figures"):
-        from manikin.bench import run_bench
+    with _interruptible("measuring", "there are no figures") as loading:
+        with loading:
+            _load_engine()
+            from manikin.bench import run_bench
 
         gc.freeze()
         with _bar("measuring") as progress:
@@ -427,9 +448,14 @@ def reproduce(
     ] = False,
 ) -> None:
     """Repeat a document's experiments and report which of its statements hold."""
-    with _interruptible("preparing", "nothing was measured"):
-        from manikin.papers.reproduce import WORDS, number
-        from manikin.papers.reproduce import reproduce as perform
+    with _interruptible("preparing", "nothing was measured") as loading:
+        with loading:
+            _load_engine()
+            from manikin.papers.reproduce import WORDS, number
+            from manikin.papers.reproduce import reproduce as perform
+
+            if document in DOCUMENTS:
+                import_module(DOCUMENTS[document])
 
         gc.freeze()
         with _bar(f"reproducing {document}") as progress:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import event
+from numba.core.registry import cpu_target
 
 from manikin.files import cache_folder
 from manikin.interrupts import is_interrupt as is_interrupt
@@ -38,7 +39,7 @@ def _sources() -> str:
 
 
 def kernel_folder(name: str) -> Path | None:
-    """Where kernels are kept: in the user's cache, else in a folder of the user's own for temporary files, else nowhere."""
+    """Where kernels are kept: in the user's cache; if that is not writable, in a private temporary folder; else None."""
     for base in (cache_folder(), Path(tempfile.gettempdir()) / f"manikin-{_user()}"):
         folder = base / "kernels" / name
         if not folder.exists():
@@ -61,7 +62,7 @@ def _ours(base: Path) -> bool:
         return False
     if not hasattr(os, "getuid"):
         return stat.S_ISDIR(state.st_mode)
-    # the user's own cache may be a link, and is where the user says
+    # the user decides where the cache is: it may be a link, or shared
     if base == cache_folder():
         return True
     return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o022
@@ -116,6 +117,12 @@ def kernel(function: F) -> F:
 def routine(function: F) -> F:
     """As kernel, but not inlined: for large functions that one kernel alone calls, which keeps the code small."""
     return numba.njit(cache=True, fastmath=_FAST)(function)
+
+
+def load_compiler() -> None:
+    """Import the parts of numba that it would otherwise import with the first kernel."""
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
 
 
 event.register("numba:compile", _Notice())

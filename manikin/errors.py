@@ -72,7 +72,20 @@ class OutOfReach(RunError):
 
     def __init__(self, hand: str, prop: str, gap: float, most: float) -> None:
         self.hand, self.prop, self.gap = hand, prop, gap
-        super().__init__(f"{hand} is {100 * gap:.1f} cm from {prop}; a grasp needs {100 * most:g} cm")
+        super().__init__(f"{hand} is {above(100 * gap, 100 * most, 1)} cm from {prop}; a grasp needs {100 * most:g} cm")
+
+
+def shown(value: object) -> str:
+    """What was given, as one line of an error message."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:56]} ..."
+
+
+def above(value: float, limit: float, decimals: int = 2) -> str:
+    """A number with some decimals, or as many as show that it is above a limit."""
+    while decimals < 9 and value > limit >= float(f"{value:.{decimals}f}"):
+        decimals += 1
+    return f"{value:.{decimals}f}"
 
 
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:

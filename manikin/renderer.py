@@ -6,8 +6,9 @@ import sys
 
 # MUJOCO_GL: the library that MuJoCo would load, and the Debian packages that bring it
 _LIBRARIES = {"egl": ("libEGL.so.1", "libegl1 and libgl1-mesa-dri"), "osmesa": ("libOSMesa.so.8", "libosmesa6")}
-# the other values that MuJoCo knows: draw in a window system, or not at all
-_OTHERS = ("", "enable", "enabled", "on", "true", "1", "glfw", "glx", "disable", "disabled", "off", "false", "0")
+# the other values that MuJoCo knows: draw with a window system, or not at all
+_WINDOWS = ("glfw", "glx", "enable", "enabled", "on", "true", "1")
+_NOTHING = ("disable", "disabled", "off", "false", "0")
 
 # why nothing can be drawn; reported when a picture is asked for
 trouble = ""
@@ -21,13 +22,13 @@ def choose_renderer() -> None:
     global trouble
     if "mujoco" in sys.modules or not sys.platform.startswith("linux"):
         return
-    asked = os.environ.get("MUJOCO_GL")
-    if asked is not None:
-        trouble = _missing(asked.lower().strip())
+    asked = os.environ.get("MUJOCO_GL", "").lower().strip()
+    if asked:
+        trouble = _missing(asked)
         if trouble:
             os.environ["MUJOCO_GL"] = "disable"
         return
-    if "DISPLAY" in os.environ or "WAYLAND_DISPLAY" in os.environ:
+    if _has_display():
         return
     for name, (library, _) in _LIBRARIES.items():
         if _loads(library):
@@ -40,7 +41,9 @@ def choose_renderer() -> None:
 
 def _missing(asked: str) -> str:
     """What is wrong with a value of MUJOCO_GL; "" for nothing."""
-    if asked in _OTHERS:
+    if asked in _WINDOWS and not _has_display():
+        return f"MUJOCO_GL={asked} needs a display, and neither DISPLAY nor WAYLAND_DISPLAY is set; unset MUJOCO_GL"
+    if asked in _WINDOWS or asked in _NOTHING:
         return ""
     if asked not in _LIBRARIES:
         return f"MUJOCO_GL={asked} is unknown (allowed: {', '.join(_LIBRARIES)}, glfw, disable)"
@@ -48,6 +51,10 @@ def _missing(asked: str) -> str:
     if _loads(library):
         return ""
     return f"MUJOCO_GL={asked} needs {library}, which is missing; on Debian install {packages}, or unset MUJOCO_GL"
+
+
+def _has_display() -> bool:
+    return "DISPLAY" in os.environ or "WAYLAND_DISPLAY" in os.environ
 
 
 def _loads(library: str) -> bool:

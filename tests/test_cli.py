@@ -119,6 +119,29 @@ def test_a_renderer_that_is_missing_is_named(tmp_path: Path, asked: str) -> None
             assert ("libosmesa6" in result.stderr) == (asked == "osmesa")
 
 
+@pytest.mark.parametrize(
+    ("display", "says"),
+    [
+        (None, "MUJOCO_GL=glfw needs a display, and neither DISPLAY nor WAYLAND_DISPLAY is set"),
+        (":77", "the display cannot be used"),
+    ],
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a window system needs no display")
+def test_a_window_system_without_a_display_is_one_line(tmp_path: Path, display: str | None, says: str) -> None:
+    environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    environment |= {"MUJOCO_GL": "glfw", "PYTHONPATH": str(Path(mk.__file__).parents[1])}
+    environment |= {} if display is None else {"DISPLAY": display}
+    for words in (["check", "lift"], ["run", "lift", "--out", "a.png"]):
+        started = [sys.executable, "-m", "manikin", *words]
+        result = subprocess.run(started, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        if words[0] == "check":
+            assert (result.returncode, result.stderr) == (0, "")
+        else:
+            assert result.returncode == 2
+            assert result.stderr.startswith(f"manikin: no picture can be drawn here: {says}")
+            assert result.stderr.count("\n") == 1
+
+
 def test_without_a_command_it_helps(command: Command) -> None:
     code, out, err = command()
     assert code == 2

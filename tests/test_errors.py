@@ -2,10 +2,11 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 from manikin import errors
-from manikin.errors import Diverged, InputError, ManikinError, OutputError, RunError, did_you_mean
+from manikin.errors import Diverged, InputError, ManikinError, OutOfReach, OutputError, RunError, above, did_you_mean, shown
 
 
 def test_one_tree() -> None:
@@ -46,3 +47,23 @@ def test_messages_and_tails_stay_short() -> None:
     assert len(tail) < 5000
     assert tail.endswith(", ...)")
     assert did_you_mean("lfit", ["lift", "stand"]) == "; did you mean 'lift'? (allowed: lift, stand)"
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "decimals", "text"),
+    [(1.0, 2.0, 2, "1.00"), (2.0, 2.0, 0, "2"), (2.001, 2.0, 2, "2.001"), (140.3, 140.0, 0, "140.3"), (151.7, 140.0, 0, "152")],
+)
+def test_a_number_above_a_limit_looks_like_it(value: float, limit: float, decimals: int, text: str) -> None:
+    assert above(value, limit, decimals) == text
+
+
+def test_a_gap_that_is_hardly_too_wide_looks_too_wide() -> None:
+    assert str(OutOfReach("hand_l", "box", 0.0301, 0.03)) == "hand_l is 3.01 cm from box; a grasp needs 3 cm"
+    assert str(OutOfReach("hand_l", "box", 0.1, 0.03)) == "hand_l is 10.0 cm from box; a grasp needs 3 cm"
+
+
+def test_what_was_given_is_shown_in_one_short_line() -> None:
+    assert shown([1, 2]) == "[1, 2]"
+    assert shown(np.zeros((3, 3))) == "array([[0., 0., 0.], [0., 0., 0.], [0., 0., 0.]])"
+    assert len(shown(np.zeros(500))) <= 60
+    assert shown("x" * 100).endswith(" ...")

@@ -1,6 +1,8 @@
 """Ctrl-C and full disks, in processes of their own: what is kept, what is said, and that no file is left half written."""
 
+import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +15,7 @@ import numpy as np
 import pytest
 
 import manikin as mk
-from manikin.interrupts import Deferred, is_interrupt
+from manikin.interrupts import Deferred, Loading, is_interrupt
 
 # runs the command line; the k-th call of one function of ours comes with a real SIGINT
 PROGRAM = """
@@ -133,7 +135,7 @@ def test_other_commands(tmp_path: Path) -> None:
 
 
 def test_reproduce_keeps_what_was_measured(tmp_path: Path) -> None:
-    result = press(tmp_path, "manikin.papers.reproduce:_row:1", "reproduce", "kim2011", "--out", "kim")
+    result = press(tmp_path, "manikin.papers.reproduce:as_row:1", "reproduce", "kim2011", "--out", "kim")
     assert result.returncode == 130
     assert result.stderr == "manikin: interrupted while preparing; nothing was measured\n"
     result = press(tmp_path, "manikin.papers.claims:load_scene:1", "reproduce", "abe2006", "--out", "abe")
@@ -156,6 +158,145 @@ def test_the_program_can_be_interrupted_while_it_loads(tmp_path: Path) -> None:
     started = [sys.executable, "-c", program, "list"]
     result = subprocess.run(started, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout, result.stderr) == (130, "", "manikin: interrupted\n")
+
+
+# the program, which says when it begins to load; argv as it is when Python is about to run the package
+LOADING = """
+import builtins, os, sys
+sys.argv = ["-m", *sys.argv[1:]]
+sys.orig_argv = [sys.executable, "-m", "manikin", *sys.argv[1:]]
+plain = builtins.__import__
+
+def load(name, *words, **more):
+    if name == "manikin.machine":
+        builtins.__import__ = plain
+        os.write(1, b"!")
+    return plain(name, *words, **more)
+
+builtins.__import__ = load
+from manikin.__main__ import main
+main()
+"""
+PRESSES = 20
+
+
+def press_after(seconds: float, folder: Path, words: tuple[str, ...]) -> tuple[int, str]:
+    """Run the program, press Ctrl-C this long after its first lines; its exit code and what it said on stderr."""
+    started = [sys.executable, "-c", LOADING, *words]
+    process = subprocess.Popen(started, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.read(1) == b"!"
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    return process.returncode, err.decode()
+
+
+@pytest.mark.parametrize("words", [("list",), ("run", "lift", "--seconds", "0.02"), ("check", "stand")], ids=lambda w: w[0])
+def test_ctrl_c_at_any_moment_of_the_start_is_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """From the first line of the package, through all libraries and the first kernels, to the end of Python itself."""
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "manikin", *words], cwd=tmp_path, env=environment(), check=True, capture_output=True
+    )
+    whole = time.monotonic() - began
+    assert done.stderr == b""
+    said = []
+    for k in range(PRESSES):
+        code, err = press_after(whole * k / PRESSES, tmp_path, words)
+        # too late to interrupt anything, or in one line
+        assert (code, err) == (0, "") or (code == 130 and re.fullmatch(r"manikin: interrupted[^\n]*\n", err)), (k, code, err)
+        said.append(code)
+    assert said[0] == 130
+    assert said.count(130) > 3
+
+
+def test_a_library_that_takes_an_interrupt_for_an_error_does_not_matter(tmp_path: Path) -> None:
+    """As OpenGL and numba do: what is raised inside an import comes out as another error, or is swallowed."""
+    (tmp_path / "mujoco.py").write_text(
+        "import os, signal\n"
+        "try:\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    for _ in range(1000): pass\n"
+        "except KeyboardInterrupt:\n"
+        "    pass\n"
+        "raise ImportError('mujoco failed to import')\n"
+    )
+    env = environment()
+    env["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{env['PYTHONPATH']}"
+    lines = {
+        "run": "interrupted while preparing; nothing was written",
+        "check": "interrupted while checking lift; there are no findings",
+        "studio": "interrupted", "bench": "interrupted while measuring; there are no figures",
+        "reproduce": "interrupted while preparing; nothing was measured",
+    }  # fmt: skip
+    for command, line in lines.items():
+        started = [
+            sys.executable,
+            "-c",
+            "from manikin.cli import main; main()",
+            command,
+            "kim2011" if command == "reproduce" else "lift",
+        ]
+        result = subprocess.run(started, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        assert (result.returncode, result.stdout, result.stderr) == (130, "", f"manikin: {line}\n"), command
+
+
+# a callback from compiled code: what is raised there can only be reported
+CALLBACK = """
+import ctypes, os, signal, time
+from manikin import cli
+from manikin.interrupts import Loading
+import manikin.__main__ as program
+
+class Half:
+    def __del__(self):
+        self.missing
+
+@ctypes.CFUNCTYPE(None)
+def callback():
+    os.kill(os.getpid(), signal.SIGINT)
+    for _ in range(1000): pass
+
+def perform():
+    with Loading():
+        pass
+    callback()
+    Half()
+    ends = time.monotonic() + 60
+    while time.monotonic() < ends: pass
+    print("nobody heard")
+
+cli.main = perform
+program.main()
+"""
+
+
+def test_ctrl_c_in_a_callback_is_heard(tmp_path: Path) -> None:
+    result = subprocess.run([sys.executable, "-c", CALLBACK], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "manikin: interrupted\n")
+
+
+def test_the_library_leaves_ctrl_c_alone(tmp_path: Path) -> None:
+    program = "import signal, manikin as mk\nmk.run\nassert signal.getsignal(2) is signal.default_int_handler\n"
+    program += "assert __import__('sys').unraisablehook is __import__('sys').__unraisablehook__"
+    result = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_another_handler_is_not_replaced() -> None:
+    def own(*_: object) -> None:
+        pass
+
+    for handler in (own, signal.SIG_IGN, signal.default_int_handler):
+        signal.signal(signal.SIGINT, handler)
+        try:
+            with Loading() as loading:
+                inside = signal.getsignal(signal.SIGINT)
+                assert (inside == loading._leave) == (handler is signal.default_int_handler)
+            assert signal.getsignal(signal.SIGINT) is handler
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def press_here(times: int) -> list[str]:
@@ -188,6 +329,8 @@ def test_ctrl_c_is_recognised_behind_other_errors() -> None:
     assert is_interrupt(KeyboardInterrupt())
     assert is_interrupt(behind)
     assert not is_interrupt(SystemError("something else"))
+    assert is_interrupt(ctypes.ArgumentError("argument 1: KeyboardInterrupt: "))
+    assert not is_interrupt(ctypes.ArgumentError("argument 1: TypeError"))
 
 
 # --- full disks

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from manikin.compiled import kernel, routine
 from manikin.controllers.restraint import Motors, beyond, brake, fraction, limits_at
+from manikin.errors import InputError
 from manikin.linear.nullspace import solve_levels
 from manikin.physics.response import Response, acceleration, give_wrench, half_solve, press, torques
 from manikin.physics.support import MET
@@ -67,6 +68,9 @@ class Prioritized:
 
     def control(self, world: World, tasks: Sequence[Task], dt: float) -> Control:
         """Torques for the present state, within the actuators' limits."""
+        for character in world.characters:
+            if character.model != "human" and tasks:
+                raise InputError(f"controller: 'prioritized' drives the human; for a {character.model} use 'direct'")
         solution = self.solve(world, tasks, dt)
         return Control(solution.ctrl, None, solution.report, warnings=solution.warnings)
 

@@ -1,6 +1,7 @@
 """Pictures from a recording: single frames and contact sheets, all with the same camera style."""
 
 import tomllib
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from manikin import renderer
 from manikin.errors import OutputError
 from manikin.export.framing import DRAWN, Array, View, framed, keep_in_view, outline, within_reach
 from manikin.export.soft import draw_soft, soft_surfaces
+from manikin.interrupts import Deferred
 from manikin.playback import cast
 from manikin.recording import Recording
 from manikin.scenes.schema_world import CameraSpec
@@ -28,13 +30,19 @@ SAMPLES = 40
 
 def check_drawing() -> None:
     """Raise OutputError, with what to do, when no picture can be drawn on this machine."""
-    try:
-        # a context alone proves little: a missing window system fails only when something is drawn
-        probe = mujoco.Renderer(mujoco.MjModel.from_xml_string("<mujoco/>"), 8, 8)
-    except Exception as error:
-        why = renderer.trouble or f"on Debian install libegl1 and libgl1-mesa-dri ({type(error).__name__}: {error})"
-        raise OutputError(f"no picture can be drawn here: {why}; or leave out .png and .mp4") from error
-    probe.close()
+    # a window system that cannot be reached only warns
+    with Deferred() as interrupt, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            # a context alone proves little: a missing window system fails only when something is drawn
+            probe = mujoco.Renderer(mujoco.MjModel.from_xml_string("<mujoco/>"), 8, 8)
+        except Exception as error:
+            why = renderer.trouble or f"on Debian install libegl1 and libgl1-mesa-dri ({type(error).__name__}: {error})"
+            if any(w.category.__name__ == "GLFWError" for w in warned):
+                why = "the display cannot be used; set MUJOCO_GL=egl"
+            raise OutputError(f"no picture can be drawn here: {why}; or leave out .png and .mp4") from error
+        probe.close()
+    interrupt.check()
 
 
 class Painter:
@@ -54,13 +62,18 @@ class Painter:
         self.data = mujoco.MjData(self.model)
         self.soft = soft_surfaces(self.model)
         check_drawing()
-        self.renderer = mujoco.Renderer(self.model, height, width)
+        with Deferred() as interrupt:
+            self.renderer = mujoco.Renderer(self.model, height, width)
+        interrupt.check()
 
     def __enter__(self) -> "Painter":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.renderer.close()
+        # half closed, it would complain when it is collected
+        with Deferred() as interrupt:
+            self.renderer.close()
+        interrupt.check()
 
     def follow(self, frames: Sequence[int], view: View, calm: float = 0.0) -> list[View]:
         """The view of each frame, with the characters in the picture (see framing.keep_in_view)."""

@@ -13,6 +13,13 @@ from manikin.recording import Recording
 USD = (".usda", ".usdc", ".usd")
 EXTENSIONS = (".npz", ".glb", ".bvh", *USD, ".mp4", ".png", ".csv", ".json")
 PICTURES = (".mp4", ".png")
+# the modules that write them, where that is not this one; they are loaded when needed
+WRITERS = {
+    ".glb": "manikin.export.gltf",
+    ".bvh": "manikin.export.bvh",
+    **dict.fromkeys(USD, "manikin.export.usd"),
+    **dict.fromkeys(PICTURES, "manikin.export.video"),
+}
 
 
 class Take(NamedTuple):

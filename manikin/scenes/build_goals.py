@@ -32,7 +32,7 @@ from manikin.tasks.goals import (
     launch_velocity,
 )  # fmt: skip
 from manikin.tasks.laws import Hold
-from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Orientation, Points, Posture
+from manikin.tasks.measures import CentreOfMass, Direction, Look, Measure, Orientation, Points, Posture, Spin, goal_size
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
@@ -47,6 +47,8 @@ def goal_maker(context: BuildContext, actor: Actor, task: Task, spec: GoalSpec, 
     measure = task.measure
     if isinstance(task.law, Hold):
         raise context.wrong(key, "law 'hold' stays where it is switched on and takes no goal")
+    if isinstance(measure, Spin):
+        raise context.wrong(key, "measure 'spin' takes no goal: it is damped")
     if spec.along is not None:
         raise context.wrong(f"{key}.along", "is for a step in which another task is given a throw")
     if spec.clip is not None:
@@ -108,8 +110,8 @@ def goal_maker(context: BuildContext, actor: Actor, task: Task, spec: GoalSpec, 
     if spec.of is not None:
         where = context.points(actor, (spec.of,), f"{key}.of")
         offsets = np.atleast_2d(numbers * scale)
-        if offsets.shape[1] != 3 or not isinstance(measure, Points | Look) or len(offsets) != _size(measure) // 3:
-            raise context.wrong(f"{key}.at", f"needs {_size(measure) // 3} points [x, y, z] in the frame of '{spec.of}'")
+        if offsets.shape[1] != 3 or not isinstance(measure, Points | Look) or len(offsets) != goal_size(measure) // 3:
+            raise context.wrong(f"{key}.at", f"needs {goal_size(measure) // 3} points [x, y, z] in the frame of '{spec.of}'")
         return lambda w, _: OnBody(int(where.bodies[0]), where.offsets + offsets)
     value = _numbers(context, measure, numbers.ravel() * scale, key)
     if spec.away is not None:
@@ -201,7 +203,7 @@ def _rows(given: tuple[tuple[float, ...], ...]) -> Array | None:
 
 def _holding(context: BuildContext, measure: Measure, given: tuple[tuple[float, ...], ...], key: str) -> GoalMaker:
     """Values that are each held until the next, in the measure's own units so that no precision is lost."""
-    rows, size = _rows(given), 4 * len(measure.bodies) if isinstance(measure, Orientation) else _size(measure)
+    rows, size = _rows(given), goal_size(measure)
     if rows is None or rows.shape[1] != size + 1:
         raise context.wrong(key, f"hold needs rows [time, {size} numbers], times increasing")
     return lambda w, _: Held(rows[:, 0], rows[:, 1:], w.time)
@@ -287,8 +289,8 @@ def _numbers(context: BuildContext, measure: Measure, given: Array, key: str) ->
         return np.concatenate([quat_from_euler(np.deg2rad(g)) for g in given.reshape(-1, 3)])
     if isinstance(measure, Posture):
         given = np.deg2rad(given)
-    if len(given) != _size(measure):
-        raise context.wrong(key, f"needs {_size(measure)} numbers, {len(given)} were given")
+    if len(given) != goal_size(measure):
+        raise context.wrong(key, f"needs {goal_size(measure)} numbers, {len(given)} were given")
     if isinstance(measure, Direction) and not given.any():
         raise context.wrong(key, "given [0, 0, 0]: needs a direction [x, y, z] other than zero")
     return given
@@ -301,17 +303,6 @@ def _pose(context: BuildContext, actor: Actor, measure: Posture, spec: GoalSpec,
     joints = {int(context.world.model.jnt_qposadr[context.world.joint(j)]): j for j in actor.character.joints}
     names = tuple(joints[int(a)].removeprefix(actor.character.prefix) for a in measure.qpos)
     return clip.angles(names)[spec.frame]
-
-
-def _size(measure: Measure) -> int:
-    """How many plain numbers a goal of this measure has."""
-    if isinstance(measure, Points):
-        return 3 * len(measure.bodies)
-    if isinstance(measure, CentreOfMass):
-        return len(measure.axes)
-    if isinstance(measure, Posture):
-        return len(measure.dofs)
-    return 3
 
 
 def quat_from_euler(angles: Array) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manikin.characters.catalog import Character
+from manikin.errors import above
 from manikin.physics.world import World
 
 # [rad/s] A bound of our own. All shipped scenes stay below 14; a sprinter's knee reaches about 20; only the arms of trained
@@ -37,13 +38,14 @@ class Plausible:
         worst = int(speeds.argmax())
         if speeds[worst] > self.quickest:
             return (
-                f"joint '{self.joints[worst]}' moved at {speeds[worst]:.0f} rad/s at {world.time:.2f} s:"
+                f"joint '{self.joints[worst]}' moved at {above(speeds[worst], self.quickest, 0)} rad/s at {world.time:.2f} s:"
                 f" no person moves that fast (at most {self.quickest:g})"
             )
         upright = float(world.data.xmat[self.chest, 8])
         if upright < self._lean:
+            lean = float(np.degrees(np.arccos(max(upright, -1.0))))
             return (
-                f"the trunk leaned {np.degrees(np.arccos(max(upright, -1.0))):.0f} degrees from upright at {world.time:.2f} s:"
+                f"the trunk leaned {above(lean, FURTHEST_LEAN, 0)} degrees from upright at {world.time:.2f} s:"
                 f" people bend no further than {FURTHEST_LEAN:g}"
             )
         return None

@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from manikin.characters.catalog import TIMESTEP
 from manikin.errors import InputError, SceneError, did_you_mean
 from manikin.scenes.explain import explain
-from manikin.scenes.schema_knobs import KnobSpec, split_path
+from manikin.scenes.schema_knobs import KnobSpec, is_unclosed, split_path
 from manikin.scenes.schema_table import Finite, Table
 from manikin.scenes.schema_tasks import FactSpec, StepSpec, TaskSpec
 from manikin.scenes.schema_world import CameraSpec, CharacterSpec, PropSpec, TugSpec
@@ -249,16 +249,33 @@ def _apply(raw: dict[str, Any], changes: dict[str, Any]) -> dict[tuple[str, str]
     added = {}
     for key, value in changes.items():
         path = split_path(key)
+        if is_unclosed(key):
+            raise SceneError(f"{key}: a quote is not closed")
         table = raw.get(path[0])
         if len(path) > 2 and path[0] in NAMED and isinstance(table, dict) and path[1] not in table:
             added[path[0], path[1]] = list(table)
         if path[0] in ("knobs", "random") and len(path) > 2 and path[1] not in (table or {}):
-            raise SceneError(f'{key}: keys of {path[0]} are paths, and need quotes: {path[0]}."{".".join(path[1:])}"')
+            _refuse_path(key, path, table or {})
         _set(raw, key, value)
         # a value that is given is not drawn
         if isinstance(raw.get("random"), dict) and path[0] != "random":
             raw["random"].pop(key, None)
     return added
+
+
+def _refuse_path(key: str, path: list[str], table: dict[str, Any]) -> None:
+    """Refuse a change inside a knob (or a range of values) that the scene does not have, unless it makes a new one."""
+    if "." in path[1]:
+        # quoted; a misspelt path of a new knob is found later
+        if path[0] == "random" or path[2] not in ("range", "choices"):
+            raise SceneError(f"{key}: {path[0]} has no key '{path[1]}'{did_you_mean(path[1], table)}")
+        return
+    # as much as is a key already, or all but the last settings of a knob
+    ends = [k for k in range(3, len(path) + 1) if ".".join(path[1:k]) in table]
+    ends += [k for k in range(3, len(path)) if path[0] == "knobs" and path[k] in KnobSpec.model_fields]
+    end = max(ends, default=len(path))
+    quoted = ".".join([path[0], f'"{".".join(path[1:end])}"', *path[end:]])
+    raise SceneError(f"{key}: keys of {path[0]} are paths, and need quotes (in a shell, single ones around all): {quoted}")
 
 
 def _misspelt(error: ValidationError, added: dict[tuple[str, str], list[str]]) -> str:

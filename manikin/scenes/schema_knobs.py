@@ -60,7 +60,17 @@ def knob_title(path: str, spec: KnobSpec | None = None) -> str:
     return text[:1].upper() + text[1:]
 
 
+# a whole part in quotes
+_QUOTED = r"""(?:"([^"]*)"|'([^']*)')(?=\.|$)"""
+
+
 def split_path(path: str) -> list[str]:
     """Parts of a dotted path; a quoted part may contain dots: knobs."props.box.mass".title."""
-    parts = re.findall(r"""(?:^|\.)(?:"([^"]*)"(?=\.|$)|'([^']*)'(?=\.|$)|([^.]*))""", path)
+    parts = re.findall(rf"(?:^|\.)(?:{_QUOTED}|([^.]*))", path)
     return [one or two or three for one, two, three in parts]
+
+
+def is_unclosed(path: str) -> bool:
+    """Whether a quote in a dotted path has no partner. Inside a part, an apostrophe is a letter."""
+    rest = re.sub(rf"(?:^|(?<=\.)){_QUOTED}", "", path)
+    return rest.count('"') % 2 == 1 or any(part.startswith("'") or part.endswith("'") for part in rest.split("."))

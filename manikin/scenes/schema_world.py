@@ -39,8 +39,9 @@ class CharacterSpec(Table):
         if not isinstance(model, str):
             return value
         human_only = ("height", "mass", "sex", "feet", "clip", "clip_fps", "skeleton", "locked")
+        # a default counts as well: whoever writes it expects that it does something
         for key in ("above",) if model == "human" else human_only:
-            if key in value and value[key] != cls.model_fields[key].default:
+            if key in value:
                 allowed = "height, mass, clip, ..." if model == "human" else "model, at, facing, above, strength"
                 raise ValueError(f"{key} is not for a {model} (allowed: {allowed})")
         return value

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from manikin.errors import OutOfReach
+from manikin.errors import OutOfReach, above
 from manikin.physics.attach import blocked, check_reach, grasp, palm_gap, release, touches, touches_ground
 from manikin.physics.world import World
 from manikin.scenes.plausible import Plausible
@@ -184,9 +184,9 @@ class Steps:
         gap, _ = palm_gap(world, hand, prop)
         if abs(gap) > ON_IT:
             where = "off the surface of" if gap > 0 else "deep in"
+            far = above(100 * abs(gap), 100 * ON_IT, 1)
             self.failed = self.failed or (
-                f"{hand} took '{prop}' at {world.time:.2f} s with its palm {100 * abs(gap):.2g} cm {where} it"
-                f" (at most {100 * ON_IT:g} cm)"
+                f"{hand} took '{prop}' at {world.time:.2f} s with its palm {far} cm {where} it (at most {100 * ON_IT:g} cm)"
             )
 
     def _note(self, spec: StepSpec, tasks: Sequence[Task], world: World) -> None:
@@ -207,7 +207,8 @@ class Steps:
             meant = self.flight.lands(float(place[2]), float(-world.model.opt.gravity[2]))
             error = self.facts["landing_error"] = float(np.linalg.norm(place[:2] - meant))
             if spec.when.within is not None and error > spec.when.within:
-                why = f"'{spec.when.landed}' landed {error:.3f} m from where it should (at most {spec.when.within:g} m)"
+                most = spec.when.within
+                why = f"'{spec.when.landed}' landed {above(error, most, 3)} m from where it should (at most {most:g} m)"
                 self.failed = self.failed or why
 
 
@@ -223,15 +224,7 @@ def why_stuck(world: World, tasks: Sequence[Task], script: Steps) -> str:
         return f"{where} by {world.time:.2f} s"
     task = next(t for t in tasks if t.name == then.when.task)
     left, needed = task.error, then.when.within
-    text = f"{where} by {world.time:.2f} s: task '{task.name}' is {_above(left, needed)} from its goal (needs {needed:g})"
+    text = f"{where} by {world.time:.2f} s: task '{task.name}' is {above(left, needed)} from its goal (needs {needed:g})"
     if task.max_force is not None and task.at_limit:
         text += f" and pulls with its force limit of {task.max_force:g} N"
     return "; ".join([text, *blocked(world)])
-
-
-def _above(value: float, limit: float) -> str:
-    """A number with two decimals, or as many as show that it is above a limit."""
-    decimals = 2
-    while decimals < 9 and value > limit >= float(f"{value:.{decimals}f}"):
-        decimals += 1
-    return f"{value:.{decimals}f}"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline, make_interp_spline
 
 from manikin.compiled import kernel
+from manikin.errors import InputError, shown
 from manikin.physics.world import World
 
 Array = NDArray[np.float64]
@@ -30,6 +31,17 @@ class Goal(Protocol):
         ...
 
 
+def numbers(whose: str, given: object) -> Array:
+    """What was given as an array; refused unless it is made of finite numbers."""
+    try:
+        out = np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{whose}: given {shown(given)}: needs numbers, in rows of equal length") from None
+    if not np.isfinite(out).all():
+        raise InputError(f"{whose}: given {shown(given)}: needs finite numbers")
+    return out
+
+
 @dataclass(frozen=True)
 class Fixed:
     """A goal that stays: numbers in the measure's own form."""
@@ -37,8 +49,8 @@ class Fixed:
     value: Array
 
     def __post_init__(self) -> None:
-        # plain lists are welcome
-        object.__setattr__(self, "value", np.asarray(self.value, float))
+        # plain lists are welcome, also one for each point
+        object.__setattr__(self, "value", numbers("Fixed", self.value).ravel())
 
     def at(self, world: World, moving: bool = True) -> Aim:
         return Aim(self.value)
@@ -270,6 +282,16 @@ class Path:
     times: Array  # (n,) [s], increasing, from `start`
     keys: Array  # (n, k)
     start: float
+
+    def __post_init__(self) -> None:
+        times, keys = numbers("Path: times", self.times), numbers("Path: keys", self.keys)
+        numbers("Path: start", self.start)
+        if times.ndim != 1 or not len(times) or (np.diff(times) <= 0).any():
+            raise InputError(f"Path: times: given {shown(self.times)}: needs one or more that increase")
+        if keys.ndim != 2 or len(keys) != len(times):
+            raise InputError(f"Path: keys: given the shape {keys.shape}: needs one row for each of {len(times)} times")
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "keys", keys)
 
     def at(self, world: World, moving: bool = True) -> Aim:
         out = np.empty((3, self.keys.shape[1]))

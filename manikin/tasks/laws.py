@@ -6,12 +6,14 @@ them with their task.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from manikin.compiled import kernel
+from manikin.errors import InputError, shown
 from manikin.physics.world import Obstruction, World
 from manikin.springs import advance, gains, spring_to
 from manikin.tasks.goals import Aim
@@ -64,6 +66,15 @@ class Law(Protocol):
     def command(self, world: World, measure: Measure, now: Reading, aim: Aim | None, dt: float, out: Array) -> float:
         """Write the desired acceleration of the rows into `out` (k,); returns the distance from the goal."""
         ...
+
+
+def _check(law: Law, *keys: str, zero: bool = False) -> None:
+    """Refuse settings of a law that are not finite numbers above 0, or, with `zero`, 0 or more."""
+    for key in keys:
+        value = getattr(law, key)
+        if not isinstance(value, Real) or not np.isfinite(float(value)) or value < 0 or (value == 0 and not zero):
+            allowed = "a finite number of 0 or more" if zero else "a finite number above 0"
+            raise InputError(f"{type(law).__name__}: {key}: given {shown(value)}, needs {allowed}")
 
 
 @kernel
@@ -205,6 +216,10 @@ class Stabilize:
     moving: bool = False
     fresh: bool = True
 
+    def __post_init__(self) -> None:
+        _check(self, "frequency", *(() if self.reach is None else ("reach",)))
+        _check(self, "smoothing", zero=True)
+
     def restart(self) -> None:
         """The smoothed goal carries on from where it is."""
         self.fresh = True
@@ -250,6 +265,9 @@ class Track:
     frequency: float = 2.0
     moving: bool = True
 
+    def __post_init__(self) -> None:
+        _check(self, "frequency")
+
     def restart(self) -> None:
         """Nothing to remember."""
 
@@ -272,6 +290,9 @@ class Reach:
     began: float | None = None
     origin: Array | None = None
     moving: bool = True
+
+    def __post_init__(self) -> None:
+        _check(self, "seconds", "frequency")
 
     def restart(self) -> None:
         self.began = None
@@ -303,6 +324,9 @@ class Hold:
     frequency: float = 2.0
     place: Array | None = None
     moving: bool = False
+
+    def __post_init__(self) -> None:
+        _check(self, "frequency")
 
     def restart(self) -> None:
         self.place = None
@@ -347,13 +371,17 @@ class Nearest:
     speed: Array | None = None
     moving: bool = False
 
+    def __post_init__(self) -> None:
+        _check(self, "frequency")
+        _check(self, "smoothing", "ease", "lead", "every", "ahead", "lookahead_halflife", zero=True)
+
     def restart(self) -> None:
         """The smoothed pose carries on from where it is."""
 
     def command(self, world: World, measure: Measure, now: Reading, aim: Aim | None, dt: float, out: Array) -> float:
         if not isinstance(measure, Posture):
             raise TypeError("the law 'nearest' is for posture")
-        goal = self._search(world) if aim is None else aim.value
+        goal = self._search(world, len(now.rate)) if aim is None else aim.value
         if self.position is None or self.speed is None:
             self.position, self.speed = goal.copy(), np.zeros_like(goal)
         halflife = self.smoothing if aim is None else self.ease
@@ -366,7 +394,7 @@ class Nearest:
         # the pose moves along with the hands: without its speed the body would lag a quarter of a second
         return pull_along(goal, now.value, now.rate, self.position, self.speed, halflife, dt, k, damping, self.lead, out)
 
-    def _search(self, world: World) -> Array:
+    def _search(self, world: World, joints: int) -> Array:
         if self.found is None or not 0 <= world.time - self.found_at < self.every - 1e-9:
             # time may have been set back: then treat none as passed
             since = min(max(world.time - self.found_at, 0.0), self.every)
@@ -377,6 +405,9 @@ class Nearest:
                 self.fed = (fed[0], fed[1])
             else:
                 self.found = self.source.pose(world, displacements)
+            if len(self.found) != joints:
+                # kernels read one angle for each joint
+                raise InputError(f"Nearest: poses of {len(self.found)} joints cannot be a goal for a posture of {joints}")
         return self.found
 
     def _displacements(self, world: World, dt: float) -> Displacements:

@@ -129,6 +129,17 @@ class Measure(Protocol):
     def error(self, value: Array, goal: Array) -> Array: ...
 
 
+def row_count(measure: Any) -> int:
+    """How many rows a measure has."""
+    return sum(probe.rows for probe in measure.probes()) if isinstance(measure, Probed) else measure.size
+
+
+def goal_size(measure: Measure, rows: int | None = None) -> int:
+    """How many numbers a goal has, and kernels read: 0 for a measure that takes none. rows: of the measure, where known."""
+    rows = row_count(measure) if rows is None else rows
+    return (rows, 4 * rows // 3, 3, 3, 3, 0)[measure.error_kind]
+
+
 class WithError:
     """A measure whose error follows from its `error_kind`."""
 
@@ -138,7 +149,7 @@ class WithError:
     def error(self, value: Array, goal: Array) -> Array:
         """The error from value to goal, in the space of the rows."""
         count = len(value)
-        sizes = (count, 3 * (count // 4), 2, 2, 6, 3)  # by error_kind
+        sizes = (count, 3 * (count // 4), 2, 2, 6, 3)  # rows, by error_kind
         out = np.empty(sizes[self.error_kind])
         error_between(self.error_kind, self.soften, value, goal, out)
         return out

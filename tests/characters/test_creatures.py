@@ -17,8 +17,9 @@ from manikin.errors import Inverted, SceneError
 from manikin.papers.kim2011.watch import momentum_parts
 from manikin.physics.skeleton import find_skeleton
 from manikin.physics.world import Control, World
+from manikin.scenes.build import scene_text
 from manikin.scenes.build_world import build_world, skeleton_of
-from manikin.scenes.scene import parse_scene
+from manikin.scenes.scene import load_scene, parse_scene, parse_text, shipped
 from manikin.scenes.stage import PropShape, stage
 
 SOFT = ("worm", "fish", "starfish", "donut")
@@ -100,16 +101,28 @@ def test_names_carry_the_prefix(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("height", 1.6), ("clip", "walk"), ("feet", "contact"), ("locked", ["head_flexion"])]
-)
+    ("key", "value"),
+    [
+        ("height", 1.6), ("clip", "walk"), ("feet", "contact"), ("locked", ["head_flexion"]),
+        # the human's defaults
+        ("height", 1.75), ("mass", 75.0), ("sex", "neutral"), ("clip", "stand"), ("locked", []), ("clip_fps", None),
+    ],
+)  # fmt: skip
 def test_keys_of_the_human_are_refused(key: str, value: object) -> None:
     with pytest.raises(SceneError, match=rf"{key} is not for a lamp \(allowed: model, at, facing, above, strength\)"):
         parse_scene({"name": "t", "character": {"model": "lamp", key: value}}, "t.toml")
 
 
-def test_the_human_stands_on_the_ground() -> None:
+@pytest.mark.parametrize("above", [0.5, 0.0])
+def test_the_human_stands_on_the_ground(above: float) -> None:
     with pytest.raises(SceneError, match="above is not for a human"):
-        parse_scene({"name": "t", "character": {"above": 0.5}}, "t.toml")
+        parse_scene({"name": "t", "character": {"above": above}}, "t.toml")
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_saved_scenes_have_no_keys_of_another_character(name: str) -> None:
+    scene = load_scene(name)
+    assert parse_text(scene_text(scene), "saved.toml") == scene
 
 
 def test_a_posture_from_a_clip_needs_a_human() -> None:

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 import pytest
 
+import manikin as mk
 from manikin.bench import standing_world
 from manikin.characters.human import human
 from manikin.controllers.prioritized import Prioritized, Solution
@@ -376,3 +377,34 @@ def test_weights_of_a_level_count_by_their_ratio(world):
     np.testing.assert_allclose(torque(30.0, 30.0, 1.0), plain, atol=1e-9)
     np.testing.assert_allclose(torque(1.0, 1.0, 500.0), plain, atol=1e-9)
     np.testing.assert_allclose(torque(2.0, 40.0, 1.0), torque(0.05, 1.0, 0.01), atol=1e-6)
+
+
+def test_only_humans_are_driven() -> None:
+    """In the words of a scene file."""
+    lamp = mk.stage(mk.creature("lamp"))
+    task = Task("head", mk.points(lamp, "head"), Stabilize(1.0))
+    with pytest.raises(mk.InputError, match=r"^controller: 'prioritized' drives the human; for a lamp use 'direct'$"):
+        mk.Run(lamp, Prioritized(), tasks=[task]).advance(1)
+    # without a task nothing is driven
+    mk.Run(lamp, Prioritized()).advance(1)
+
+
+def test_another_goal_of_the_posture_does_not_reach_the_hand() -> None:
+    """examples/03_three_tasks.py, midway: the goal of the lowest task moves far away, and the hand accelerates as before."""
+    world = mk.stage(mk.human(skin=False))
+    hand, posture = mk.points(world, "hand_l"), mk.posture(world)
+    standing = posture.evaluate(world.dynamics()).value
+    tasks = [
+        Task("hand", hand, Stabilize(0.8), 0, goal=Fixed([0.55, 0.15, 1.55])),
+        Task("balance", mk.centre_of_mass(world), Stabilize(0.8), 1, goal=Fixed([0.03, 0.0])),
+        Task("posture", posture, Stabilize(0.8), 2, goal=Fixed(standing)),
+    ]
+    controller = Prioritized()
+    mk.Run(world, controller, tasks=tasks).advance(1500)
+    world.refresh()
+    before = controller.solve(world, tasks, world.timestep)
+    tasks[2].aim_at(Fixed(standing + 0.5))
+    after = controller.solve(world, tasks, world.timestep)
+    assert np.abs(after.torque - before.torque).max() > 1.0
+    for task in tasks[:2]:
+        assert np.abs(achieved(world, after, task) - achieved(world, before, task)).max() < 1e-8

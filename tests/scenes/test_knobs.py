@@ -8,7 +8,7 @@ import pytest
 import manikin as mk
 from manikin.errors import SceneError
 from manikin.scenes.scene import load_scene, parse_change
-from manikin.scenes.schema_knobs import KnobSpec, knob_title, split_path
+from manikin.scenes.schema_knobs import KnobSpec, is_unclosed, knob_title, split_path
 
 MakeScene = Callable[..., mk.Scene]
 
@@ -62,6 +62,31 @@ def test_a_change_from_the_command_line_reaches_quoted_parts(quote: str) -> None
     # a new one
     new = load_scene("lift", dict([parse_change(f"knobs.{quote}props.box.friction{quote}=[0.1, 1.0, '']")])).knobs
     assert new["props.box.friction"].range == (0.1, 1.0)
+
+
+def test_a_quoted_path_can_make_a_new_knob_and_is_checked(stand: MakeScene) -> None:
+    changes = dict([parse_change('knobs."props.ball.friction".range=[0.1, 1.0]')])
+    assert stand(**changes).knobs["props.ball.friction"].range == (0.1, 1.0)
+    with pytest.raises(SceneError, match=r"knobs.character.clipp: no key is called 'clipp'; did you mean 'clip'\?"):
+        stand(**dict([parse_change('knobs."character.clipp".choices=["stand", "rope"]')]))
+
+
+@pytest.mark.parametrize(
+    ("path", "unclosed"),
+    [
+        ('knobs."props.box.mass".title', False),
+        ("knobs.'props.box.mass'.title", False),
+        ("steps.it's.timeout", False),
+        ('steps."dogs\'".timeout', False),
+        ('knobs."props.box.mass', True),
+        ('knobs.props.box.mass"', True),
+        ("knobs.'props.box.mass", True),
+        ("'", True),
+        ('"', True),
+    ],
+)
+def test_quotes_without_a_partner_are_found(path: str, unclosed: bool) -> None:
+    assert is_unclosed(path) == unclosed
 
 
 def test_the_short_form_is_a_slider(stand: MakeScene) -> None:

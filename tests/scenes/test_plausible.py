@@ -31,6 +31,9 @@ def test_quick_joints_are_named(stand: MakeScene) -> None:
     assert watch.check(world) is None
     world.data.qvel[joint.dofadr[0]] = -73.0
     assert watch.check(world) == ("joint 'shank_l_flexion' moved at 73 rad/s at 0.00 s: no person moves that fast (at most 25)")
+    # rounded, this is what is allowed
+    world.data.qvel[joint.dofadr[0]] = -25.02
+    assert "moved at 25.02 rad/s" in str(watch.check(world))
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -45,6 +48,15 @@ def test_a_trunk_that_folds_too_far_is_named(stand: MakeScene, axis: int) -> Non
         world.forward()
         found = run.script.watches[0].check(world)
         assert (found is not None and "the trunk leaned 15" in found) == beyond
+
+
+def test_a_trunk_that_leans_hardly_too_far_leans_visibly_too_far(stand: MakeScene) -> None:
+    world = (run := build_run(stand(), record=False)).world
+    assert isinstance(run.script, Steps)
+    chest = run.script.watches[0].chest
+    for degrees, says in ((140.3, "140.3"), (140.004, "140.004"), (147.2, "147")):
+        world.data.xmat[chest, 8] = np.cos(np.deg2rad(degrees))
+        assert f"the trunk leaned {says} degrees from upright" in str(run.script.watches[0].check(world))
 
 
 def test_a_run_that_flings_an_arm_is_not_ok(stand: MakeScene) -> None:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from manikin.errors import InputError
 from manikin.physics.world import Obstruction
 from manikin.tasks.goals import Aim, Path
 from manikin.tasks.laws import Hold, Nearest, Reach, Stabilize, Track, distance, saturate
@@ -234,3 +235,29 @@ def test_the_lookahead_of_the_hands_is_smooth_and_limited():
         clock.time += 0.002
         asked(law, clock, measure, now, None, 0.002)
     assert not source.displacements
+
+
+SETTINGS = {Stabilize: ("frequency", "reach"), Track: ("frequency",), Reach: ("frequency", "seconds"), Hold: ("frequency",)}
+
+
+@pytest.mark.parametrize(
+    ("law", "key", "zero"),
+    [(law, key, False) for law, keys in SETTINGS.items() for key in keys] + [(Stabilize, "smoothing", True)],
+)
+def test_settings_that_no_law_can_have_are_refused(law, key, zero):
+    for value in (-1.0, np.nan, np.inf, "fast", [1.0], *(() if zero else (0.0,))):
+        with pytest.raises(InputError) as caught:
+            law(**{key: value})
+        needs = "a finite number of 0 or more" if zero else "a finite number above 0"
+        assert str(caught.value) == f"{law.__name__}: {key}: given {value!r}, needs {needs}"
+    # as much as scene files allow, and more
+    for value in (1e-9, 60, np.float32(0.5), *((0, 11.0) if zero else ())):
+        assert getattr(law(**{key: value}), key) == value
+
+
+@pytest.mark.parametrize("key", ["frequency", "smoothing", "ease", "lead", "every", "ahead", "lookahead_halflife"])
+def test_settings_of_nearest_are_checked(key):
+    with pytest.raises(InputError, match=rf"^Nearest: {key}: given nan, needs a finite number"):
+        Nearest(OnePose(), **{key: np.nan})
+    if key != "frequency":
+        Nearest(OnePose(), **{key: 0.0})
