@@ -359,6 +359,9 @@ def studio(
     takes: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Where takes are kept (default: your data folder).")
     ] = None,
+    space: Annotated[
+        float, typer.Option(metavar="GB", min=0.1, help="What takes may fill; the oldest without a name make room.")
+    ] = 4.0,
 ) -> None:
     """Open a page in the browser where you grab the character.
 
@@ -374,7 +377,7 @@ def studio(
         # a reader at the other end of a pipe waits for the address
         print(line, flush=True)
 
-    perform(scene, port=port, host=host, token=token, browser=not no_browser, takes=takes, say=say)
+    perform(scene, port=port, host=host, token=token, browser=not no_browser, takes=takes, space=space, say=say)
 
 
 @app.command()

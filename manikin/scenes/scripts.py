@@ -1,8 +1,10 @@
 """Scripts: when the tasks change, and how. Steps begin one after the other, each when its condition holds."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import mujoco
 import numpy as np
 
 from manikin.errors import OutOfReach, above
@@ -11,7 +13,7 @@ from manikin.physics.world import World
 from manikin.scenes.plausible import Plausible
 from manikin.scenes.schema_tasks import StepSpec
 from manikin.tasks.goals import Goal, Throw
-from manikin.tasks.measures import Measure
+from manikin.tasks.measures import Measure, Points
 from manikin.tasks.task import Task
 
 # a palm counts as on a prop up to this far [m] off its surface, or into it
@@ -224,7 +226,13 @@ def why_stuck(world: World, tasks: Sequence[Task], script: Steps) -> str:
         return f"{where} by {world.time:.2f} s"
     task = next(t for t in tasks if t.name == then.when.task)
     left, needed = task.error, then.when.within
+    if not math.isfinite(left):
+        return f"{where} by {world.time:.2f} s: how far task '{task.name}' is from its goal is not known yet"
     text = f"{where} by {world.time:.2f} s: task '{task.name}' is {above(left, needed)} from its goal (needs {needed:g})"
     if task.max_force is not None and task.at_limit:
         text += f" and pulls with its force limit of {task.max_force:g} N"
+        # what is held, is not blocked, and still does not come along
+        if isinstance(task.measure, Points) and world.held and not world.obstructions:
+            names = world.names(mujoco.mjtObj.mjOBJ_BODY)
+            text = f"{' and '.join(repr(names[b]) for b in sorted(world.held))} is too heavy; {text}"
     return "; ".join([text, *blocked(world)])

@@ -10,7 +10,7 @@ from pathlib import Path
 from manikin.errors import InputError
 from manikin.scenes.scene import Scene, load_scene
 from manikin.studio.server import Running, Studio
-from manikin.studio.takes import TakeFolder, data_folder
+from manikin.studio.takes import SPACE, TakeFolder, data_folder
 
 # the shortest token that a user may choose
 MIN_TOKEN = 12
@@ -28,17 +28,19 @@ def studio(
     token: str | None = None,
     browser: bool = True,
     takes: str | Path | None = None,
+    space: float = SPACE / 1e9,
     block: bool = True,
     say: Callable[[str], None] = print,
 ) -> Running:
     """Open the studio, with a scene or with the gallery, and print its address.
 
-    block: stay until Ctrl-C; otherwise return at once an object whose `close()` ends it. takes: the folder for takes.
+    block: stay until Ctrl-C; otherwise return at once an object whose `close()` ends it. takes: the folder for takes;
+    space: what they may fill [GB], the oldest without a name make room.
     host: any address other than loopback requires a token of your choice.
     """
     check_door(host, token)
     chosen = None if scene is None else scene if isinstance(scene, Scene) else load_scene(scene)
-    folder = TakeFolder(data_folder() if takes is None else Path(takes))
+    folder = TakeFolder(data_folder() if takes is None else Path(takes), round(space * 1e9))
     running = Running(Studio(folder, token, anywhere=not is_loopback(host)), host, port)
     running.__enter__()
     try:
@@ -48,7 +50,9 @@ def studio(
         if not is_loopback(host):
             say(f"manikin: listening on {host}: {OPEN_DOOR}")
         say(f"The studio is open at {running.address}")
-        say(f"Takes are kept in {folder.path}.{' Ctrl-C ends it.' if block else ''}")
+        say(f"Takes are kept in {folder.path}, up to {space:g} GB: the oldest without a name make room.")
+        if block:
+            say("Ctrl-C ends it.")
         if browser:
             with contextlib.suppress(webbrowser.Error):
                 webbrowser.open(running.address)

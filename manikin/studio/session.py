@@ -37,6 +37,8 @@ KEPT = 240
 BACK = 15.0
 # a script that has ended, or a run that nobody touches, pauses after so many simulated seconds
 AFTER_END, UNTOUCHED = 10.0, 300.0
+# the space that takes fill is looked at so often [s]
+LOOK = 2.0
 # a run that breaks goes back by this much [s]; after so many times in a row it waits for the user
 REWIND, MOST_REWINDS = 0.5, 3
 
@@ -75,6 +77,7 @@ class Session(Publisher):
         self._queue: collections.deque[_Message | _Question] = collections.deque()
         self._holder: object | None = None  # whose drag it is
         self._away: tuple[float, bool] | None = None  # since when nobody has been there, and whether it was playing then
+        self._measured = 0.0  # when the space of the takes was looked at
         self._touched = 0.0  # simulated time of the last input by hand
         self._wake = threading.Event()
         self._stop = self._ended = False
@@ -221,6 +224,9 @@ class Session(Publisher):
             self.flush()
         if live is None or not self.playing:
             return
+        if now - self._measured > LOOK:
+            self._measured = now
+            self._keep_room()
         if live.grip is not None or live.time < self._touched:
             self._touched = live.time
         ended, ticks = isinstance(live.run.script, Over), self._ticks()
@@ -229,6 +235,20 @@ class Session(Publisher):
             self.playing = False
             why = "the script has ended" if ended else "nobody has touched it for a while"
             self._say(m.Notice(f"paused: {why}; grab something, or press play, to go on"), unique=True)
+
+    def _keep_room(self) -> None:
+        """Takes may fill so much of the disk and no more; what nobody named or saved makes room."""
+        folder = self.folder
+        if folder.used() <= folder.space:
+            return
+        gone, size = folder.make_room(), f"{folder.space / 1e9:g} GB"
+        if gone:
+            self.ghosts = [g for g in self.ghosts if folder.file(g.take).is_file()]
+            self._say(m.Notice(f"takes fill {size}: {gone} of the oldest without a name were deleted"), unique=True)
+            self.say_takes()
+        if folder.used() > folder.space:
+            self.playing = False
+            self._say(m.Error("", f"paused: takes fill {size}; delete some, or start with a larger --space"), unique=True)
 
     def _advance(self, began: float) -> float:
         """Make all steps that are due, reading inputs before each; how long to wait for the next [s]."""

@@ -19,6 +19,8 @@ from manikin.studio.messages import TakeInfo
 
 # the largest unpacked size of an uploaded recording [bytes]
 MAX_UNPACKED = 1024 * 1024 * 1024
+# what takes may fill unless the user says otherwise [bytes]
+SPACE = 4 * 10**9
 
 
 def data_folder() -> Path:
@@ -28,10 +30,13 @@ def data_folder() -> Path:
 
 
 class TakeFolder:
-    """Takes of this and earlier sessions: <id>.journal, <id>.json with its name, and <id>.npz once it is saved."""
+    """Takes of this and earlier sessions: <id>.journal, <id>.json with its name, and <id>.npz once it is saved.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    space: what they may fill [bytes]; the oldest ones without a name, not saved, make room.
+    """
+
+    def __init__(self, path: Path, space: int = SPACE) -> None:
+        self.path, self.space = path, space
         # takes that are being recorded now, by any session
         self.recording: dict[str, Journal] = {}
         self._noting = threading.Lock()
@@ -42,7 +47,7 @@ class TakeFolder:
 
     def new_id(self) -> str:
         """A name that sorts by time and is never used twice."""
-        return f"{datetime.datetime.now(datetime.UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+        return f"{datetime.datetime.now(datetime.UTC):%Y%m%d-%H%M%S-%f}-{secrets.token_hex(3)}"
 
     def file(self, take: str, kind: str = ".journal") -> Path:
         """The path of a take, existing or not; never outside the folder."""
@@ -114,6 +119,24 @@ class TakeFolder:
         for kind in (".journal", ".json", ".npz"):
             with contextlib.suppress(FileNotFoundError):
                 self.file(take, kind).unlink()
+
+    def used(self) -> int:
+        """What all takes fill now [bytes]."""
+        with os.scandir(self.path) as entries:
+            return sum(entry.stat().st_size for entry in entries if entry.is_file())
+
+    def make_room(self) -> int:
+        """Delete the oldest takes that nobody named or saved until the rest fits; how many were deleted."""
+        count, left = 0, self.used() - self.space
+        for take in reversed(self.ids()):
+            if left <= 0:
+                break
+            if take in self.recording or self.name(take) or self.file(take, ".npz").is_file():
+                continue
+            left -= sum(f.stat().st_size for kind in (".journal", ".json") if (f := self.file(take, kind)).is_file())
+            self.delete(take)
+            count += 1
+        return count
 
     def save(self, take: str) -> Path:
         """Save the recording; returns its path."""

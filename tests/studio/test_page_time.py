@@ -6,6 +6,8 @@ import numpy as np
 from desk import IN_A_BROWSER, Desk
 from scipy.interpolate import CubicSpline
 
+from manikin.scenes.scene import load_scene
+
 pytestmark = IN_A_BROWSER
 
 
@@ -192,6 +194,16 @@ def test_looking_back_shows_where_the_goals_were(desk):
     assert not desk("studio.marks.some(m => m.startsWith('past'))")
 
 
+def test_a_job_that_fails_says_why_on_the_page(desk, server):
+    session = server.studio.session
+    session.ask(lambda: session.open(load_scene("lift", {"props.box.mass": 150.0, "tasks.hands.frequency": 2.0}))).result(60)
+    desk.until("studio.ready && studio.state.model.knobs.some(k => k.path === 'props.box.mass' && k.value === 150)")
+    session.ask(lambda: [session._steps(1) for _ in range(6500) if not session.live.run.script.done]).result(120)
+    desk.play()
+    desk.until("document.querySelector('[data-testid=step]').textContent === 'gave up'")
+    assert desk.page.inner_text('[data-testid="outcome"]').startswith("'box' is too heavy; step 'lift' did not lead to 'top'")
+
+
 def test_the_timeline_has_ticks_and_shows_the_end_of_the_script(desk):
     desk.open("catch")
     ticks = "[...document.querySelectorAll('.track .ticks i')].map(i => [i.title, parseFloat(i.style.left)])"
@@ -205,7 +217,7 @@ def test_the_timeline_has_ticks_and_shows_the_end_of_the_script(desk):
     for tick, (title, left) in zip(received, drawn, strict=True):
         assert title.startswith(tick["name"].replace("_", " "))
         assert abs(left - 100 * tick["time"] / seconds) < 0.1
-    assert desk.page.inner_text('[data-testid="step"]') == "finished"
+    assert desk.page.inner_text('[data-testid="step"]') == "done"
     # looking back, the chip shows the step of that time
     desk("time => studio.state.send({kind: 'seek', time})", (received[0]["time"] + received[1]["time"]) / 2)
     desk.until("studio.state.status.seeking")

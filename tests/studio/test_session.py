@@ -368,6 +368,30 @@ def test_the_script_ends_and_life_goes_on(session: Session) -> None:
     assert session.live.facts()["caught"] is True
 
 
+def test_takes_fill_no_more_than_they_may(session: Session, heard: Heard, folder: TakeFolder) -> None:
+    takes = []
+    for _ in range(4):
+        session.handle(m.Open("stand"))
+        go(session, 100)
+        takes.append(session.take)
+    session.flush()
+    _, named, old, present = takes
+    session.handle(m.TakeName(named, "mine"))
+    # room for all but one
+    folder.space = folder.used() - 1
+    session.playing = True
+    session._look_around(time.perf_counter())
+    assert session.playing
+    assert set(folder.ids()) == {named, old, present}
+    assert "1 of the oldest without a name" in heard.texts("notice")[-1]["message"]
+    # what has a name, and what is being recorded, is never deleted: then it pauses
+    folder.space = 1000
+    session._look_around(time.perf_counter() + 10)
+    assert set(folder.ids()) == {named, present}
+    assert not session.playing
+    assert "larger --space" in heard.texts("error")[-1]["message"]
+
+
 def test_a_run_that_nobody_touches_pauses_when_its_script_has_ended(session: Session, heard: Heard) -> None:
     session.handle(m.Open("catch"))
     session.playing = True

@@ -21,9 +21,12 @@ export function remember(take: string): void {
   sessionStorage.setItem("manikin-take", take);
 }
 
+export function remembered(): string {
+  return sessionStorage.getItem("manikin-take") ?? "";
+}
+
 export function socketAddress(): string {
-  const take = sessionStorage.getItem("manikin-take") ?? "";
-  return withToken(`/ws?take=${encodeURIComponent(take)}`).replace(/^http/, "ws");
+  return withToken(`/ws?take=${encodeURIComponent(remembered())}`).replace(/^http/, "ws");
 }
 
 /** An address from a message, such as that of a model or a picture. */

@@ -1,6 +1,6 @@
 // Puts the page together.
 
-import { given, option, remember } from "./addresses";
+import { given, option, remember, remembered } from "./addresses";
 import { Contacts } from "./contacts";
 import { button, h, icon, setText } from "./dom";
 import { expose } from "./expose";
@@ -281,20 +281,21 @@ studio.on("status", (status) => {
   const step = stepThen(status);
   const finished = status.finished && !status.seeking;
   stepChip.hidden = !step && !finished;
-  setText(stepChip, finished ? "finished" : step.replaceAll("_", " "));
+  setText(stepChip, finished ? (status.ok ? "done" : "gave up") : step.replaceAll("_", " "));
   stepChip.classList.toggle("good", finished && status.ok);
+  stepChip.classList.toggle("bad", finished && !status.ok);
   outcome.classList.toggle("bad", status.diverged);
   // an unfinished job is no news
-  const done = status.ok ? status.reason : "";
-  setText(outcome, status.diverged ? "The simulation diverged: press R, or look back and try again." : done);
+  const words = status.ok || finished ? status.reason : "";
+  setText(outcome, status.diverged ? "The simulation broke again and again: press R, or look back and try again." : words);
   stepChip.title = outcome.title = status.reason;
   previewButton.setAttribute("aria-pressed", String(status.preview));
   const slow = status.playing && status.realtime > 0 && status.realtime < 0.9 * status.speed;
   setText(pace, status.playing ? `${status.realtime.toFixed(2)}× real time` : "paused");
   pace.classList.toggle("bad", slow);
-  const words = hintFor(status);
-  setText(hint, words);
-  hint.hidden = !words;
+  const advice = hintFor(status);
+  setText(hint, advice);
+  hint.hidden = !advice;
 });
 
 /** The step of the script at the moment that is shown. */
@@ -314,6 +315,7 @@ function hintFor(status: StatusMessage): string {
     return `${on} ${then ? "Pale rings: where the goals were." : "Goals are not recorded."}`;
   }
   if (poser.on) return "Posing: drag the doll, K keeps its pose, O stops.";
+  if (studio.input?.held && !grab.dragging) return `Another page holds ${studio.input.target.replaceAll("_", " ")}.`;
   if (status.while_pressed && !grab.dragging) return "Runs while you hold something (H: run freely).";
   if (!status.playing && !grab.dragging) return "Paused. Press play (Space) and drag the character.";
   return "";
@@ -341,8 +343,13 @@ studio.onLink((link) => {
   if (link.state !== "open") return;
   askWhy();
   const wanted = option("scene");
-  if (wanted && !studio.model) studio.send({ kind: "open", scene: wanted });
-  window.setTimeout(() => !studio.model && !gallery.shown && void gallery.show(), 600);
+  // a tab that is reloaded finds what it showed
+  if (wanted && !studio.model && !remembered()) studio.send({ kind: "open", scene: wanted });
+  window.setTimeout(() => {
+    if (studio.model) return;
+    if (wanted && remembered()) studio.send({ kind: "open", scene: wanted });
+    else if (!gallery.shown) void gallery.show();
+  }, 600);
 });
 
 // --- for tests and the curious
