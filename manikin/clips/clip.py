@@ -13,8 +13,8 @@ from manikin.files import load_npz, one_line, save_npz
 
 Array = NDArray[np.float64]
 
-# largest values accepted in a clip: positions and angles, frames per second, stature [m]
-LARGEST, FASTEST, TALLEST = 1e6, 10_000.0, 100.0
+# largest values accepted in a clip: positions and angles, frames per second, stature [m]; and the smallest stature
+LARGEST, FASTEST, TALLEST, SHORTEST = 1e6, 10_000.0, 100.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,10 @@ class Clip:
             raise ClipError("a clip's arrays do not match in shape")
         if not np.isfinite(self.qpos).all() or not (0 < self.fps < np.inf and 0 < self.height < np.inf):
             raise ClipError("a clip's numbers must be finite, its fps and height above zero")
-        if float(np.abs(self.qpos).max()) > LARGEST or not (self.fps <= FASTEST and self.height <= TALLEST):
+        if float(np.abs(self.qpos).max()) > LARGEST or not (self.fps <= FASTEST and SHORTEST <= self.height <= TALLEST):
             raise ClipError(
-                f"a clip's numbers are at most {LARGEST:g} [m, rad], its fps {FASTEST:g} and its height {TALLEST:g} m"
+                f"a clip's numbers are at most {LARGEST:g} [m, rad], its fps at most {FASTEST:g} and its height {SHORTEST:g} to"
+                f" {TALLEST:g} m"
             )
         if np.abs(np.linalg.norm(self.qpos[:, 3:7], axis=1) - 1).max() > 0.01:
             raise ClipError("a clip's root quaternions must have length 1")
