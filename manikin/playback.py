@@ -123,7 +123,7 @@ def _check_changes(recording: Recording, model: mujoco.MjModel) -> None:
             array, at = getattr(model, str(edit["field"])), edit["index"]
             fits = isinstance(array, np.ndarray) and array[tuple(at) if isinstance(at, list) else int(at)].ndim == 0
             good = fits and np.isfinite(float(edit["value"])) and int(edit["step"]) >= 0
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
             why = one_line(str(error))[:200]
             raise RecordingError(f"the recording's change {k} cannot be made ({type(error).__name__}: {why})") from error
         if not good:

@@ -341,6 +341,7 @@ def test_a_model_with_little_room_for_pictures_is_drawn(tmp_path: Path) -> None:
         {"step": 3, "field": "body_inertia", "index": 0, "value": 1.0},
         {"step": 3, "field": "names", "index": 0, "value": 1},
         {"step": 3, "field": "body_mass", "index": 1, "value": float("nan")},
+        {"step": 3, "field": "body_mass", "index": float("inf"), "value": 1.0},
         {"step": 3, "field": "__class__", "index": 0, "value": 1.0},
         {"field": "body_mass"},
         "nothing",

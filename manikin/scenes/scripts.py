@@ -49,6 +49,7 @@ class Steps:
     facts: dict[str, bool | float | None] = field(default_factory=dict)
     flight: Throw | None = None
     slipped: bool = False  # a grip broke since the last update
+    paused: bool = False  # somebody drags the character: nothing happens, and its clock stands still
     next_of: int = -2  # the step that `next_step` follows
     next_step: int | None = None
     adjust: dict[str, str | bool] = field(default_factory=dict)  # new settings for the controller, until it has taken them
@@ -70,6 +71,9 @@ class Steps:
     def update(self, world: World, tasks: Sequence[Task]) -> list[str]:
         """Begin every step that is due; returns the names of those that began."""
         out: list[str] = []
+        if self.paused:
+            self.since += world.timestep
+            return out
         if self.failed is None:
             self.failed = next((trouble for watch in self.watches if (trouble := watch.check(world))), None)
         while not self.done:

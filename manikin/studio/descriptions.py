@@ -22,7 +22,7 @@ def model_message(live: Live, take: str) -> m.Model:
         m.PROTOCOL, scene.name, scene.title or scene.name, scene.document, scene.description, scene.seconds,
         scene.timestep, scene.fps, f"/model.glb?take={take}", tuple(bodies), meshes_of(live), markers_of(live),
         handles_of(live), live.knobs.infos(), camera_info(live), take,
-        scene.controller == "direct",
+        scene.controller == "direct", bool(scene.steps),
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from manikin.studio.messages import Grab, Mode
 from manikin.studio.names import DRAG, LEAN, STUDIO, TURN, WAITING
 from manikin.tasks.goals import Aim, Fixed, Goal
 from manikin.tasks.laws import Hold, Stabilize
-from manikin.tasks.measures import CentreOfMass, Orientation, Points
+from manikin.tasks.measures import CentreOfMass, Measure, Orientation, Points, Posture
 from manikin.tasks.task import Task
 
 Array = NDArray[np.float64]
@@ -29,6 +29,8 @@ PART_FORCE, LEAN_FORCE = 300.0, 400.0
 HAND_SPEED = 5.0
 # priority of drags under direct control: pins come first, drags second (Kim & Pollard 2011, section 5.3)
 SECOND = 1
+# while something is dragged, tasks of the scene come after that: balance first, everything else below
+_BALANCE, _REST = SECOND + 1, SECOND + 2
 
 
 def waiting_tasks(direct: bool = False) -> list[Task]:
@@ -103,6 +105,8 @@ class Grip:
     turn: Array | None = None  # (4,) rotation since then
     rivals: tuple[str, ...] = ()  # tasks of the same character that could pull against the drag
     resting: tuple[str, ...] = ()  # rivals that are switched off meanwhile
+    # priorities to return to, of tasks that come after the drag meanwhile
+    yielding: dict[str, int] = field(default_factory=dict)
     before: Goal | Array | None = None  # the goal, or the place of a Hold law, to return to
     pointer: Array = field(default_factory=lambda: np.zeros(3))  # (3,) world, where the goal is to go
 
@@ -209,6 +213,36 @@ def _grab_part(run: Run, cast: Cast, grip: Grip) -> None:
     )
 
 
+def yield_to(run: Run, cast: Cast, grip: Grip) -> None:
+    """Under direct control: what is left of the script must not hold the character back. Its tasks come after the drag; pins,
+    and orientations and angles that the scene puts first, stay above it.
+
+    A closed loop keeps its shape first: dragged out of shape it would be crushed rather than roll.
+    """
+    mine = cast.characters[grip.target if grip.body < 0 else cast.of(grip.body)[1]]
+    skeletons = getattr(run.controller, "skeletons", ())
+    if any(s.loops for s in skeletons if int(run.world.model.dof_bodyid[s.root[0]]) in mine):
+        return
+    for task in run.tasks:
+        if task.name in (*STUDIO, grip.task) or not _concerns(run.world, task.measure, mine):
+            continue
+        if task.priority < SECOND and isinstance(task.measure, Orientation | Posture):
+            continue
+        below = _BALANCE if isinstance(task.measure, CentreOfMass) else _REST
+        if task.priority < below:
+            grip.yielding[task.name] = task.priority
+            task.priority = below
+
+
+def _concerns(world: World, measure: Measure, bodies: list[int]) -> bool:
+    """Whether a task is about these bodies."""
+    if isinstance(measure, CentreOfMass):
+        return bool(measure.masses[bodies].any())
+    if isinstance(measure, Posture):
+        return bool(np.isin(world.model.dof_bodyid[measure.dofs], bodies).any())
+    return bool(np.isin(getattr(measure, "bodies", bodies), bodies).any())
+
+
 def _weight(world: World, cast: Cast, body: int) -> float:
     _, root = cast.of(body)
     return float(world.model.body_mass[cast.characters[root]].sum() * np.linalg.norm(world.model.opt.gravity))
@@ -309,6 +343,11 @@ def _move_goal(run: Run, task: Task, grip: Grip) -> None:
 def let_go(run: Run, grip: Grip) -> None:
     """A dragged part goes back to its job; a dragged goal stays where it was put."""
     by_name(run, TURN).active = False
+    for name, priority in grip.yielding.items():
+        task = by_name(run, name)
+        # unless it was changed by hand meanwhile
+        if task.priority in (_BALANCE, _REST):
+            task.priority = priority
     if not grip.task:
         return
     for name in grip.resting:

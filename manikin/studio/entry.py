@@ -46,7 +46,7 @@ def studio(
     try:
         if chosen is not None:
             session = running.studio.session
-            session.ask(lambda: session.open(chosen)).result()
+            session.ask(lambda: session.open_as(chosen)).result()
         if not is_loopback(host):
             say(f"manikin: listening on {host}: {OPEN_DOOR}")
         say(f"The studio is open at {running.address}")

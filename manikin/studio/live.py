@@ -120,6 +120,8 @@ class Live:
             taken = drag.grab(self.run, self.cast, message)
             self._let_go()
             self.grip = taken if not taken.task else drag.grab(self.run, self.cast, message)
+            if isinstance(self.controller, Direct) and self.grip.mode in ("task", "com"):
+                drag.yield_to(self.run, self.cast, self.grip)
             self._note("grab", target=message.target, mode=message.mode, point=list(message.point))
         elif isinstance(message, Drag):
             if self.grip is None:
@@ -161,6 +163,13 @@ class Live:
         run, world = self.run, self.run.world
         if run.script.done:
             run.script = self._over()
+        held = self.grip is not None and self.grip.mode in ("task", "com")
+        if isinstance(run.script, Steps):
+            # a character under direct control that is dragged does what the hand wants, and nothing else
+            run.script.paused = held and isinstance(self.controller, Direct)
+            if held and not run.script.paused:
+                # while something is held, no step runs out of time
+                run.script.since += world.timestep
         if self.grip is not None:
             self.grip.follow(world.timestep)
             drag.hold_on(run, self.grip)
@@ -274,6 +283,13 @@ def run_again(live: Live, inputs: Sequence[tuple[int, LiveInput]], steps: int) -
             live.step()
         if message is not None:
             live.give(message)
+
+
+def free_play(scene: Scene) -> Scene:
+    """The scene without its script: its characters, props and tasks as they begin."""
+    facts = {name: fact for name, fact in scene.facts.items() if fact.since is None and fact.until is None}
+    knobs = {path: knob for path, knob in scene.knobs.items() if not path.startswith("steps.")}
+    return scene.model_copy(update={"steps": (), "facts": facts, "knobs": knobs})
 
 
 def with_values(scene: Scene, values: dict[str, Any]) -> Scene:

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from manikin.errors import InputError, ManikinError, RunError, did_you_mean
-from manikin.scenes.scene import load_scene, shipped
+from manikin.scenes.scene import Scene, load_scene, shipped
 from manikin.studio import messages as m
 from manikin.studio.descriptions import input_message
 from manikin.studio.journal import Past
-from manikin.studio.live import Live
+from manikin.studio.live import Live, free_play
 from manikin.studio.moments import Over
 from manikin.studio.publisher import Publisher
 from manikin.studio.stage import Send
@@ -75,6 +75,7 @@ class Session(Publisher):
     def __init__(self, folder: TakeFolder, send: Send) -> None:
         super().__init__(folder, send)
         self._queue: collections.deque[_Message | _Question] = collections.deque()
+        self.own: Scene | None = None  # the scene that was opened last, with its script
         self._holder: object | None = None  # whose drag it is
         self._away: tuple[float, bool] | None = None  # since when nobody has been there, and whether it was playing then
         self._measured = 0.0  # when the space of the takes was looked at
@@ -331,14 +332,25 @@ class Session(Publisher):
         # the user should see at once that a key press had an effect
         self._due["status"] = 0.0
         if isinstance(message, m.Open):
-            if message.scene not in shipped():
-                # the page may open shipped scenes, and no other files
-                raise InputError(f"no scene is called '{message.scene}'{did_you_mean(message.scene, shipped())}")
-            self.open(load_scene(message.scene))
+            self.open_as(self._scene_called(message.scene), message.script)
         elif isinstance(message, m.TakeName | m.TakeSave | m.TakeLoad | m.TakeDelete | m.TakeGhost):
             self._handle_take(message)
         else:
             self._handle_live(message)
+
+    def _scene_called(self, name: str) -> Scene:
+        """The page may open shipped scenes, and the one that the studio was started with; no other files."""
+        if self.own is not None and name == self.own.name and name not in shipped():
+            return self.own
+        if name not in shipped():
+            raise InputError(f"no scene is called '{name}'{did_you_mean(name, shipped())}")
+        return load_scene(name)
+
+    def open_as(self, scene: Scene, script: bool | None = None) -> None:
+        """Open a scene with its script or without; None: creatures under direct control are played freely."""
+        self.own = scene
+        scripted = scene.controller != "direct" if script is None else script
+        self.open(scene if scripted else free_play(scene))
 
     def _handle_live(self, message: m.ClientMessage) -> None:
         live = self._open_run()

@@ -190,7 +190,7 @@ def test_why_explains_tasks_torques_and_what_it_stands_on() -> None:
     assert (creature.character, creature.standing) == ("foot", "foot")
     assert creature.contradictions == direct(live).contradictions
     active = [t for t in report.tasks if t.active]
-    assert [(t.name, t.priority, t.limit, t.lost_to) for t in active] == [(DRAG, 1, None, None), ("posture", 2, None, None)]
+    assert [(t.name, t.priority, t.limit, t.lost_to) for t in active] == [(DRAG, 1, None, None), ("posture", 3, None, None)]
     assert active[0].error is not None
     assert active[0].error > 0.01
     limits = dict(zip(direct(live).skeletons[0].actuators.tolist(), direct(live).skeletons[0].torque))
@@ -387,3 +387,97 @@ def test_a_step_of_the_script_shows_in_the_knobs(session: Session, heard: Heard)
     session.handle(m.Step(2))
     session._publish(time.perf_counter())
     assert {k["path"]: k["value"] for k in heard.texts("knobs")[-1]["knobs"]}["control.formulation"] == 1
+
+
+# --- free play
+
+
+def test_creatures_are_played_freely_and_show_their_script_when_asked(session: Session, heard: Heard) -> None:
+    session.handle(m.Open("lamp", None))
+    assert session.live is not None
+    assert (session.live.scene.steps, heard.texts("model")[-1]["scripted"]) == ((), False)
+    assert not any(k["path"].startswith("steps.") for k in heard.texts("model")[-1]["knobs"])
+    session.handle(m.Step(600))
+    # it stands there, and waits for a hand
+    assert (session.status().finished, session.live.step_name()) == (False, "")
+    session.handle(m.Open("lamp", True))
+    assert heard.texts("model")[-1]["scripted"]
+    session.handle(m.Step(20))
+    assert session.live.step_name() == "crouch"
+    # others have nothing to be played with but their script
+    session.handle(m.Open("catch", None))
+    assert heard.texts("model")[-1]["scripted"]
+
+
+def test_a_scene_of_ones_own_can_be_played_freely_too(session: Session, heard: Heard) -> None:
+    own = load_scene("lamp").model_copy(update={"name": "my_lamp"})
+    session.open_as(own)
+    assert not heard.texts("model")[-1]["scripted"]
+    session.handle(m.Open("my_lamp", True))
+    assert heard.texts("model")[-1]["scripted"]
+    with pytest.raises(InputError, match="no scene is called"):
+        session.handle(m.Open("your_lamp"))
+
+
+def follow(live: Live, body: str, way: np.ndarray, seconds: float = 1.0) -> float:
+    """Drag a bone along: which fraction of the way it has gone after so long."""
+    live.give(m.Grab(body, "task"))
+    assert live.grip is not None
+    start, steps = live.grip.goal.copy(), round(seconds / live.world.timestep)
+    for k in range(steps):
+        live.give(m.Drag(tuple((start + way * min(1.0, 3.0 * k / steps)).tolist())))
+        live.step()
+    number = live.world.body(live.grip.target)
+    now = live.world.data.xpos[number] + live.world.data.xmat[number].reshape(3, 3) @ live.grip.point
+    return float((now - start) @ way / (way @ way))
+
+
+def test_a_drag_is_followed_after_the_script_and_its_tasks_come_back() -> None:
+    live = Live(load_scene("lamp"))
+    while not live.run.script.done:
+        live.step()
+    for _ in range(300):
+        live.step()
+    before = {t.name: t.priority for t in live.run.tasks}
+    moment = live.moment()
+    rng = np.random.default_rng(3)
+    for _ in range(6):
+        live.restore(moment)
+        way = rng.normal(size=3)
+        way[2] = abs(way[2])
+        assert follow(live, "head", 0.1 * way / np.linalg.norm(way)) > 0.9
+        live.give(m.Release())
+        assert {t.name: t.priority for t in live.run.tasks} == before
+        # and it stands again
+        for _ in range(1000):
+            live.step()
+        foot = live.world.data.xmat[live.world.body("foot")].reshape(3, 3)
+        assert foot[2, 2] > 0.99
+
+
+def test_the_script_waits_while_a_creature_is_dragged() -> None:
+    live = Live(load_scene("lamp"))
+    for _ in range(100):
+        live.step()
+    assert live.step_name() == "crouch"
+    live.give(m.Grab("head", "task"))
+    for _ in range(1500):
+        live.step()
+    # 'leap' begins 0.8 s after 'crouch': that time stood still
+    assert live.step_name() == "crouch"
+    live.give(m.Release())
+    for _ in range(750):
+        live.step()
+    assert live.step_name() == "leap"
+
+
+def test_a_task_that_yields_keeps_what_a_hand_gives_it_meanwhile() -> None:
+    live = Live(load_scene("lamp"))
+    for _ in range(20):
+        live.step()
+    live.give(m.Grab("head", "task"))
+    live.step()
+    assert {t.name: t.priority for t in live.run.tasks if t.name in ("balance", "calm")} == {"balance": 2, "calm": 3}
+    live.give(m.Rank("balance", 1))
+    live.give(m.Release())
+    assert next(t.priority for t in live.run.tasks if t.name == "balance") == 1

@@ -107,7 +107,9 @@ knobs = { "tasks.posture.frequency" = [0.5, 5.0, "Hz, or so"] }
     take.give(m.Drag(take.place("head", (0.02, 0.02, 0.0)), turn), m.Knob("tasks.posture.frequency", 3.0))
     take.steps(301)
     take.give(m.Release())
-    take.steps(55)
+    # the script stood still meanwhile
+    assert take.live.step_name() == ""
+    take.steps(1200)
     past = take.past()
     names = [name for _, name in past.ticks]
     assert names == ["down", "still", "quick"]

@@ -29,10 +29,14 @@ SPEEDS = (1.0, 0.5, 0.25, 0.125)
 
 @dataclass(frozen=True)
 class Open:
-    """Open a scene by its shipped name, paused at its first moment."""
+    """Open a scene by its shipped name, paused at its first moment.
+
+    script: whether its steps happen, or it is played freely; null: creatures under direct control are played freely.
+    """
 
     kind: ClassVar[str] = "open"
     scene: str
+    script: bool | None = True
 
 
 @dataclass(frozen=True)

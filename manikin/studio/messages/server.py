@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, get_args
 from manikin.studio.messages.client import Mode, Vec2, Vec3
 from manikin.studio.messages.creatures import PinInfo, Pins, TaskRank
 
-PROTOCOL = 2
+PROTOCOL = 3
 
 # --- parts of messages
 
@@ -198,7 +198,7 @@ class Tick:
 class Model:
     """A scene was opened or rebuilt. glb: address of its geometry, nodes named like bodies.
 
-    direct: it is under direct control, with pins and priorities.
+    direct: it is under direct control, with pins and priorities. scripted: its steps happen; otherwise it is played freely.
     """
 
     kind: ClassVar[str] = "model"
@@ -219,6 +219,7 @@ class Model:
     camera: CameraInfo
     take: str
     direct: bool
+    scripted: bool
 
 
 @dataclass(frozen=True)

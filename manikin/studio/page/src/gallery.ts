@@ -93,7 +93,7 @@ export class Gallery {
         class: "card",
         "data-testid": `scene-${scene.name}`,
         onclick: () => {
-          if (!this.studio.send({ kind: "open", scene: scene.name })) this.studio.say("Not connected yet; try again in a moment.", "error");
+          if (!this.studio.send({ kind: "open", scene: scene.name, script: null })) this.studio.say("Not connected yet; try again in a moment.", "error");
           else if (this.studio.model?.scene === scene.name) this.hide();
         },
       },

@@ -344,10 +344,10 @@ studio.onLink((link) => {
   askWhy();
   const wanted = option("scene");
   // a tab that is reloaded finds what it showed
-  if (wanted && !studio.model && !remembered()) studio.send({ kind: "open", scene: wanted });
+  if (wanted && !studio.model && !remembered()) studio.send({ kind: "open", scene: wanted, script: null });
   window.setTimeout(() => {
     if (studio.model) return;
-    if (wanted && remembered()) studio.send({ kind: "open", scene: wanted });
+    if (wanted && remembered()) studio.send({ kind: "open", scene: wanted, script: null });
     else if (!gallery.shown) void gallery.show();
   }, 600);
 });
