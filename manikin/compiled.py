@@ -77,16 +77,24 @@ def _writable(folder: Path) -> bool:
         return False
 
 
+# called with the number of kernels compiled so far, on the thread that compiles, before each of them
+watchers: list[Callable[[int], None]] = []
+
+
 class _Notice(event.Listener):  # type: ignore[misc]
     """Says what is going on during the first compilation."""
 
     def __init__(self) -> None:
         self.said = not sys.stderr.isatty()
+        self.count = 0
 
     def on_start(self, event: Any) -> None:
         if not self.said:
             self.said = True
             print("manikin: compiling kernels; this takes about a minute, after an installation or an upgrade", file=sys.stderr)
+        for watcher in tuple(watchers):
+            watcher(self.count)
+        self.count += 1
 
     def on_end(self, event: Any) -> None:
         pass
@@ -117,6 +125,12 @@ def kernel(function: F) -> F:
 def routine(function: F) -> F:
     """As kernel, but not inlined: for large functions that one kernel alone calls, which keeps the code small."""
     return numba.njit(cache=True, fastmath=_FAST)(function)
+
+
+def is_cold() -> bool:
+    """Whether no kernel has been kept yet, as after an installation or an upgrade."""
+    folder = Path(numba.config.CACHE_DIR) if numba.config.CACHE_DIR else None
+    return folder is not None and not any(folder.rglob("*.nbi"))
 
 
 def load_compiler() -> None:

@@ -11,6 +11,7 @@ from manikin.errors import InputError
 from manikin.scenes.scene import Scene, load_scene
 from manikin.studio.server import Running, Studio
 from manikin.studio.takes import SPACE, TakeFolder, data_folder
+from manikin.studio.warm import warming
 
 # the shortest token that a user may choose
 MIN_TOKEN = 12
@@ -58,7 +59,7 @@ def studio(
                 webbrowser.open(running.address)
         if not block:
             return running
-        with contextlib.suppress(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt), warming():
             while running.alive:
                 time.sleep(0.2)
     except BaseException:

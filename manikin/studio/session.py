@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from manikin.compiled import watchers
 from manikin.errors import InputError, ManikinError, RunError, did_you_mean
 from manikin.scenes.scene import Scene, load_scene, shipped
 from manikin.studio import messages as m
@@ -78,6 +79,7 @@ class Session(Publisher):
         self.own: Scene | None = None  # the scene that was opened last, with its script
         self._holder: object | None = None  # whose drag it is
         self._away: tuple[float, bool] | None = None  # since when nobody has been there, and whether it was playing then
+        self._compiled = (0.0, -100.0)  # since when kernels have been compiled, and when that was last said
         self._measured = 0.0  # when the space of the takes was looked at
         self._touched = 0.0  # simulated time of the last input by hand
         self._wake = threading.Event()
@@ -128,7 +130,19 @@ class Session(Publisher):
 
     # --- the loop
 
+    def _compiling(self, count: int) -> None:
+        """Kernels are being compiled, which takes a minute after an installation: the page must not seem dead."""
+        now = time.perf_counter()
+        if threading.current_thread() is not self._thread or now - self._compiled[1] < 1.0:
+            return
+        began = self._compiled[0] if now - self._compiled[1] < 20.0 else now
+        self._compiled = (began, now)
+        progress = f"{now - began:.0f} s, {count} kernels so far"
+        text = f"Preparing: compiling for about a minute, once after an installation or an upgrade ({progress})"
+        self._say(m.Notice(text), unique=True)
+
     def _loop(self) -> None:
+        watchers.append(self._compiling)
         try:
             while not self._stop:
                 began = time.perf_counter()
@@ -147,6 +161,7 @@ class Session(Publisher):
                 elif wait > 0:
                     self._wake.wait(wait)
         finally:
+            watchers.remove(self._compiling)
             self._ended = True
             self.preview.close()
             for left in list(self._queue):

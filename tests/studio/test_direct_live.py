@@ -20,7 +20,7 @@ from manikin.studio import campaign
 from manikin.studio import messages as m
 from manikin.studio.drag import com_of
 from manikin.studio.journal import Journal, Past
-from manikin.studio.live import Live, run_again, with_values
+from manikin.studio.live import Live, free_play, run_again, with_values
 from manikin.studio.names import DRAG, LEAN, WAITING
 from manikin.studio.preview import look_ahead
 from manikin.studio.session import Session
@@ -481,3 +481,30 @@ def test_a_task_that_yields_keeps_what_a_hand_gives_it_meanwhile() -> None:
     live.give(m.Rank("balance", 1))
     live.give(m.Release())
     assert next(t.priority for t in live.run.tasks if t.name == "balance") == 1
+
+
+def test_the_lamp_hops_by_hand_and_lands_upright() -> None:
+    """Crouch, then flick the head up and let go: no script, five hands that nobody chose."""
+    rng, good = np.random.default_rng(2011), 0
+    for _ in range(5):
+        live = Live(free_play(load_scene("lamp")))
+        steps(live, 300)
+        down, up, ahead = rng.uniform(0.1, 0.15), rng.uniform(0.4, 0.6), rng.uniform(0.0, 0.15)
+        quick, wait, held = rng.uniform(0.1, 0.15), rng.uniform(0.2, 0.5), rng.uniform(0.2, 0.3)
+        foot, dt = live.world.body("foot"), live.world.timestep
+        ground, top = float(live.world.data.xpos[foot][2]), 0.0
+        live.give(m.Grab("head", "task"))
+        assert live.grip is not None
+        start = live.grip.goal.copy()
+        for k in range(round((0.4 + wait + held) / dt)):
+            low = -down * min(1.0, k * dt / 0.4)
+            part = np.clip((k * dt - 0.4 - wait) / quick, 0.0, 1.0)
+            live.give(m.Drag(tuple((start + [part * ahead, 0.0, low + part * up]).tolist())))
+            live.step()
+        live.give(m.Release())
+        for _ in range(round(2.5 / dt)):
+            live.step()
+            top = max(top, float(live.world.data.xpos[foot][2]) - ground)
+        upright = live.world.data.xmat[foot].reshape(3, 3)[2, 2] > 0.99
+        good += bool(upright and top > 0.05)
+    assert good >= 3

@@ -368,6 +368,17 @@ def test_the_script_ends_and_life_goes_on(session: Session) -> None:
     assert session.live.facts()["caught"] is True
 
 
+def test_compiling_is_reported_to_the_page(session: Session, heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    session._compiling(1)
+    assert not heard.texts("notice"), "another thread compiles something else"
+    monkeypatch.setattr(session, "_thread", threading.current_thread())
+    session._compiling(2)
+    session._compiling(3)
+    (said,) = heard.texts("notice")
+    assert said["message"].startswith("Preparing: compiling")
+    assert "2 kernels so far" in said["message"]
+
+
 def test_takes_fill_no_more_than_they_may(session: Session, heard: Heard, folder: TakeFolder) -> None:
     takes = []
     for _ in range(4):
