@@ -360,7 +360,7 @@ def studio(
         Path | None, typer.Option(metavar="FOLDER", help="Where takes are kept (default: your data folder).")
     ] = None,
     space: Annotated[
-        float, typer.Option(metavar="GB", min=0.1, help="What takes may fill; the oldest without a name make room.")
+        float, typer.Option(metavar="GB", min=0.1, help="What takes may fill; then nothing more is recorded.")
     ] = 4.0,
 ) -> None:
     """Open a page in the browser where you grab the character.

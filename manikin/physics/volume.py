@@ -73,6 +73,17 @@ def brake(watched: Watched, model: mujoco.MjModel, data: mujoco.MjData) -> list[
     Everything else that acts in the step must be set: inputs of actuators and external forces. The state is left as it was.
     """
     external, warm = data.xfrc_applied.copy(), data.qacc_warmstart.copy()
+    try:
+        best = _multipliers(watched, model, data, external, warm)
+        _apply(watched, best, model, data, external)
+        wrench = data.xfrc_applied - external
+    finally:
+        data.xfrc_applied[:], data.qacc_warmstart[:] = external, warm
+    return [(int(body), wrench[body].copy()) for body in np.flatnonzero(wrench.any(axis=1))]
+
+
+def _multipliers(watched: Watched, model: mujoco.MjModel, data: mujoco.MjData, external: Array, warm: Array) -> Array:
+    """The sizes (k,) [J] of the forces, by trial: each trial is a solve with contacts as they would be."""
     enough = _GOOD * FLATTEST / (BRAKING * model.opt.timestep)
     rows = _rows(watched, model, data)
     best = np.zeros(len(rows))
@@ -94,10 +105,7 @@ def brake(watched: Watched, model: mujoco.MjModel, data: mujoco.MjData) -> list[
         else:
             # contacts opened or closed on the way
             part *= 0.4
-    _apply(watched, best, model, data, external)
-    wrench = data.xfrc_applied - external
-    data.xfrc_applied[:], data.qacc_warmstart[:] = external, warm
-    return [(int(body), wrench[body].copy()) for body in np.flatnonzero(wrench.any(axis=1))]
+    return best
 
 
 def _rows(watched: Watched, model: mujoco.MjModel, data: mujoco.MjData) -> Array:

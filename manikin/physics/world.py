@@ -253,7 +253,11 @@ class World:
         if watched is None:
             return []
         self._ctrl[:] = control.ctrl
-        return brake(watched, self.model, self.data)
+        try:
+            return brake(watched, self.model, self.data)
+        except (ValueError, RuntimeError, np.linalg.LinAlgError):
+            # numbers that are not finite, or too far apart: the step itself will show what is wrong
+            return []
 
     def _check(self) -> None:
         if self._soft:

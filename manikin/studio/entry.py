@@ -36,7 +36,7 @@ def studio(
     """Open the studio, with a scene or with the gallery, and print its address.
 
     block: stay until Ctrl-C; otherwise return at once an object whose `close()` ends it. takes: the folder for takes;
-    space: what they may fill [GB], the oldest without a name make room.
+    space: what they may fill [GB]; then nothing more is recorded.
     host: any address other than loopback requires a token of your choice.
     """
     check_door(host, token)
@@ -51,7 +51,7 @@ def studio(
         if not is_loopback(host):
             say(f"manikin: listening on {host}: {OPEN_DOOR}")
         say(f"The studio is open at {running.address}")
-        say(f"Takes are kept in {folder.path}, up to {space:g} GB: the oldest without a name make room.")
+        say(f"Takes are kept in {folder.path}, up to {space:g} GB.")
         if block:
             say("Ctrl-C ends it.")
         if browser:

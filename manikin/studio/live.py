@@ -168,7 +168,7 @@ class Live:
             # a character under direct control that is dragged does what the hand wants, and nothing else
             run.script.paused = held and isinstance(self.controller, Direct)
             if held and not run.script.paused:
-                # while something is held, no step runs out of time
+                # while something is held, the clock of the script stands still: no step runs out of time
                 run.script.since += world.timestep
         if self.grip is not None:
             self.grip.follow(world.timestep)
@@ -289,7 +289,8 @@ def free_play(scene: Scene) -> Scene:
     """The scene without its script: its characters, props and tasks as they begin."""
     facts = {name: fact for name, fact in scene.facts.items() if fact.since is None and fact.until is None}
     knobs = {path: knob for path, knob in scene.knobs.items() if not path.startswith("steps.")}
-    return scene.model_copy(update={"steps": (), "facts": facts, "knobs": knobs})
+    # what was drawn at random is in the scene, and is not to be drawn again in another order
+    return scene.model_copy(update={"steps": (), "facts": facts, "knobs": knobs, "random": {}})
 
 
 def with_values(scene: Scene, values: dict[str, Any]) -> Scene:

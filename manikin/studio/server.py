@@ -64,6 +64,9 @@ class Studio:
         self._loop: asyncio.AbstractEventLoop | None = None
         # messages from the session's thread, to all clients or to one
         self._passed: collections.deque[tuple[str, str | bytes, Session, Client | None]] = collections.deque()
+        self._called = False  # whether the loop has been asked to hand them over
+        # sessions that end once nobody has come back to them
+        self._leaving: dict[Session, asyncio.TimerHandle] = {}
         # the first one stays, and is where a page without a past begins
         self.sessions: list[Session] = [self._new_session()]
         routes = [
@@ -103,7 +106,7 @@ class Studio:
             # websockets
             yield {"room": self}
         finally:
-            for session in self.sessions:
+            for session in tuple(self.sessions):
                 await run_in_threadpool(session.stop)
             self._loop = None
 
@@ -115,12 +118,15 @@ class Studio:
         if loop is None or not self.clients:
             return
         self._passed.append((key, content, session, only))
-        # one call for all messages that are queued together
-        if len(self._passed) == 1:
+        # one call for all messages that are queued together; a second one, where two threads meet, finds nothing to do
+        if not self._called:
+            self._called = True
             with contextlib.suppress(RuntimeError):  # the loop has just closed
                 loop.call_soon_threadsafe(self._offer)
 
     def _offer(self) -> None:
+        # first: what is queued from now on is called for again
+        self._called = False
         while self._passed:
             key, content, session, only = self._passed.popleft()
             for client in self._watchers(session) if only is None else (only,):
@@ -183,6 +189,8 @@ class Studio:
 
     def _join(self, client: Client, session: Session) -> None:
         client.session = session
+        if (timer := self._leaving.pop(session, None)) is not None:
+            timer.cancel()
         session.audience = True
         session.ask(lambda: self._greet(session, client))
 
@@ -200,13 +208,14 @@ class Studio:
         session.ask(lambda: session.gone(client))
         if not session.audience and session is not self.session and self._loop is not None:
             # a reload finds it again
-            self._loop.call_later(BACK, self._retire, session)
+            self._leaving[session] = self._loop.call_later(BACK, self._retire, session)
 
     def _retire(self, session: Session) -> None:
         """End a session that nobody has come back to."""
+        self._leaving.pop(session, None)
         if session in self.sessions and not self._watchers(session):
             self.sessions.remove(session)
-            threading.Thread(target=session.stop, name="retire", daemon=True).start()
+            threading.Thread(target=session.stop, name="retire").start()
 
     def receive(self, client: Client, text: str) -> None:
         """A message from a page."""
@@ -220,9 +229,15 @@ class Studio:
         session = client.session
         if session is None:
             return
-        if isinstance(message, Open) and session.live is not None and len(self._watchers(session)) > 1:
+        if (
+            isinstance(message, Open)
+            and session.live is not None
+            and session.knows(message.scene)
+            and len(self._watchers(session)) > 1
+        ):
             # the others keep what they see
-            session = self._new_session()
+            before, session = session, self._new_session()
+            session.own = before.own
             session.start()
             self.sessions.append(session)
             self._part(client)
@@ -291,8 +306,8 @@ class Studio:
                 take = await run_in_threadpool(self.folder.add, source, name)
             except InputError as error:
                 raise InputError(str(error).replace(str(source), "the upload")) from None
-        for session in self.sessions:
-            await asyncio.wrap_future(session.ask(session.say_takes))
+        for session in tuple(self.sessions):
+            session.ask(session.say_takes)
         return JSONResponse({"take": take}, 201)
 
     async def _page(self, request: Request) -> Response:

@@ -253,18 +253,11 @@ class Session(Publisher):
             self._say(m.Notice(f"paused: {why}; grab something, or press play, to go on"), unique=True)
 
     def _keep_room(self) -> None:
-        """Takes may fill so much of the disk and no more; what nobody named or saved makes room."""
-        folder = self.folder
-        if folder.used() <= folder.space:
-            return
-        gone, size = folder.make_room(), f"{folder.space / 1e9:g} GB"
-        if gone:
-            self.ghosts = [g for g in self.ghosts if folder.file(g.take).is_file()]
-            self._say(m.Notice(f"takes fill {size}: {gone} of the oldest without a name were deleted"), unique=True)
-            self.say_takes()
-        if folder.used() > folder.space:
+        """Takes may fill so much of the disk and no more."""
+        if self.folder.used() > self.folder.space:
             self.playing = False
-            self._say(m.Error("", f"paused: takes fill {size}; delete some, or start with a larger --space"), unique=True)
+            why = f"takes fill {self.folder.space / 1e9:g} GB, which is all they may"
+            self._say(m.Error("", f"paused: {why}; delete some, or start the studio with a larger --space"), unique=True)
 
     def _advance(self, began: float) -> float:
         """Make all steps that are due, reading inputs before each; how long to wait for the next [s]."""
@@ -319,7 +312,8 @@ class Session(Publisher):
             self._say(m.Error("", f"{reason}; reset, or go back and try again from an earlier moment"), unique=True)
             return
         self._say(m.Error("", f"{reason}; rewound to {self.live.time:.1f} s, and let go"), unique=True)
-        self.playing = playing
+        # nothing is held any more
+        self.playing = playing and not self.while_pressed
         self._anchor()
 
     def _rewound(self, when: float) -> bool:
@@ -340,6 +334,8 @@ class Session(Publisher):
         """Act on a message; called between steps."""
         if self.live is not None:
             self._touched = self.live.time
+        if isinstance(message, m.Open | m.Reset | m.TakeLoad):
+            self._in_a_row = []
         if isinstance(message, _POINTER):
             # first, because there are a hundred per second
             self._handle_pointer(message)
@@ -353,11 +349,14 @@ class Session(Publisher):
         else:
             self._handle_live(message)
 
-    def _scene_called(self, name: str) -> Scene:
+    def knows(self, name: str) -> bool:
         """The page may open shipped scenes, and the one that the studio was started with; no other files."""
+        return name in shipped() or (self.own is not None and name == self.own.name)
+
+    def _scene_called(self, name: str) -> Scene:
         if self.own is not None and name == self.own.name and name not in shipped():
             return self.own
-        if name not in shipped():
+        if not self.knows(name):
             raise InputError(f"no scene is called '{name}'{did_you_mean(name, shipped())}")
         return load_scene(name)
 
@@ -378,8 +377,9 @@ class Session(Publisher):
         elif isinstance(message, m.Step):
             self.playing = False
             self._go_on()
+            breaks = self.breaks
             for _ in range(message.steps):
-                if not self.diverged:
+                if self.breaks == breaks:
                     self._steps(1)
             self._due["frame"] = 0.0
         elif isinstance(message, m.Reset):

@@ -32,7 +32,7 @@ def data_folder() -> Path:
 class TakeFolder:
     """Takes of this and earlier sessions: <id>.journal, <id>.json with its name, and <id>.npz once it is saved.
 
-    space: what they may fill [bytes]; the oldest ones without a name, not saved, make room.
+    space: what they may fill [bytes]; then nothing more is recorded. No take is deleted unless the user asks for it.
     """
 
     def __init__(self, path: Path, space: int = SPACE) -> None:
@@ -121,22 +121,14 @@ class TakeFolder:
                 self.file(take, kind).unlink()
 
     def used(self) -> int:
-        """What all takes fill now [bytes]."""
-        with os.scandir(self.path) as entries:
-            return sum(entry.stat().st_size for entry in entries if entry.is_file())
-
-    def make_room(self) -> int:
-        """Delete the oldest takes that nobody named or saved until the rest fits; how many were deleted."""
-        count, left = 0, self.used() - self.space
-        for take in reversed(self.ids()):
-            if left <= 0:
-                break
-            if take in self.recording or self.name(take) or self.file(take, ".npz").is_file():
-                continue
-            left -= sum(f.stat().st_size for kind in (".journal", ".json") if (f := self.file(take, kind)).is_file())
-            self.delete(take)
-            count += 1
-        return count
+        """What all takes fill now [bytes]; other files in the folder do not count."""
+        total = 0
+        for take in self.ids():
+            for kind in (".journal", ".json", ".npz"):
+                # another studio may delete it meanwhile
+                with contextlib.suppress(OSError):
+                    total += self.file(take, kind).stat().st_size
+        return total
 
     def save(self, take: str) -> Path:
         """Save the recording; returns its path."""

@@ -14,7 +14,8 @@ from manikin.controllers.direct import Direct
 from manikin.errors import InputError
 from manikin.physics.inversion import Tetrahedra
 from manikin.playback import replay
-from manikin.scenes.scene import load_scene
+from manikin.scenes.build import scene_text
+from manikin.scenes.scene import load_scene, parse_text, shipped
 from manikin.spatial import quat_from_axis_angle, quat_multiply
 from manikin.studio import campaign
 from manikin.studio import messages as m
@@ -417,6 +418,16 @@ def test_a_scene_of_ones_own_can_be_played_freely_too(session: Session, heard: H
     assert heard.texts("model")[-1]["scripted"]
     with pytest.raises(InputError, match="no scene is called"):
         session.handle(m.Open("your_lamp"))
+
+
+def test_free_play_leaves_nothing_that_speaks_of_steps() -> None:
+    lamp_file = shipped()["lamp"].read_text(encoding="utf-8")
+    drawn = '[random]\n"steps.leap.when.after" = [0.7, 0.9]\n"props.mat.friction" = [0.6, 0.9]\n'
+    scene = parse_text(lamp_file + drawn, "drawn")
+    free = free_play(scene)
+    assert 0.6 < scene.props["mat"].friction < 0.9
+    # read again, as for a branch, it is the same
+    assert parse_text(scene_text(free), "again") == free
 
 
 def follow(live: Live, body: str, way: np.ndarray, seconds: float = 1.0) -> float:

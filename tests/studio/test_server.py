@@ -22,6 +22,7 @@ from websockets.sync.client import connect
 
 import manikin
 from manikin.playback import replay
+from manikin.scenes.scene import load_scene
 from manikin.studio import messages as m
 from manikin.studio.clients import Client
 from manikin.studio.journal import Past
@@ -330,6 +331,24 @@ def test_a_page_that_opens_a_scene_does_not_switch_the_others(
     late = Page(served, second["take"])
     assert late.wait("model")["scene"] == "stand"
     late.close()
+
+
+def test_a_scene_of_ones_own_is_known_to_every_page(page: Page, served: Running) -> None:
+    own = load_scene("lamp").model_copy(update={"name": "my_lamp"})
+    session = served.studio.session
+    session.ask(lambda: session.open_as(own)).result(120)
+    assert not page.wait("model")["scripted"]
+    other = Page(served)
+    other.wait("model")
+    # a name that nobody knows strands no page
+    other.say(m.Open("my_lampp"))
+    assert "no scene is called" in other.wait("error")["message"]
+    assert len(served.studio.sessions) == 1
+    other.say(m.Open("my_lamp", True))
+    assert other.wait("model", lambda x: x["scripted"], 60)["scene"] == "my_lamp"
+    assert len(served.studio.sessions) == 2
+    assert not session.live.scene.steps
+    other.close()
 
 
 def nobody_there(served: Running) -> None:
