@@ -40,12 +40,38 @@ class Watched(NamedTuple):
 
 
 @kernel
-def _squeezed(places: Array, elements: NDArray[np.int32], rest: Array, below: float) -> NDArray[np.int64]:
-    """Which tetrahedra have less than a fraction of their volume at rest."""
+def _soon(
+    places: Array, motion: Array, centres: Array, bodies: NDArray[np.int32], roots: NDArray[np.int32],
+    elements: NDArray[np.int32], rest: Array, dt: float,
+) -> NDArray[np.int64]:  # fmt: skip
+    """Which squeezed tetrahedra would soon be flat at their present speed. motion (nbody, 6): angular and linear velocities of
+    the bodies, about the centres (nbody, 3) of their roots."""
     which = np.empty(elements.shape[0], np.int64)
     count = 0
+    speed, side = np.empty((4, 3)), np.empty((3, 3))
     for e in range(elements.shape[0]):
-        if ratio_of(places, elements[e], rest[e]) < below:
+        ratio = ratio_of(places, elements[e], rest[e])
+        if ratio >= SQUEEZED:
+            continue
+        for k in range(4):
+            i = elements[e, k]
+            body = bodies[i]
+            w, v, c = motion[body, :3], motion[body, 3:], centres[roots[body]]
+            x, y, z = places[i, 0] - c[0], places[i, 1] - c[1], places[i, 2] - c[2]
+            speed[k, 0] = v[0] + w[1] * z - w[2] * y
+            speed[k, 1] = v[1] + w[2] * x - w[0] * z
+            speed[k, 2] = v[2] + w[0] * y - w[1] * x
+        # the rate of the volume: each corner's speed away from the first one, along the normal of the opposite side
+        for k in range(3):
+            for j in range(3):
+                side[k, j] = places[elements[e, k + 1], j] - places[elements[e, 0], j]
+        rate = 0.0
+        for k in range(3):
+            u, v = side[(k + 1) % 3], side[(k + 2) % 3]
+            rate += (speed[k + 1, 0] - speed[0, 0]) * (u[1] * v[2] - u[2] * v[1])
+            rate += (speed[k + 1, 1] - speed[0, 1]) * (u[2] * v[0] - u[0] * v[2])
+            rate += (speed[k + 1, 2] - speed[0, 2]) * (u[0] * v[1] - u[1] * v[0])
+        if ratio <= FLATTEST or rate / rest[e] * WATCHED * dt < FLATTEST - ratio:
             which[count] = e
             count += 1
     return which[:count]
@@ -54,17 +80,17 @@ def _squeezed(places: Array, elements: NDArray[np.int32], rest: Array, below: fl
 def find_watched(tetrahedra: Tetrahedra, model: mujoco.MjModel, data: mujoco.MjData) -> Watched | None:
     """Tetrahedra that may be squeezed flat soon; None if there are none. Kinematics and velocities must be up to date."""
     places, dt = data.flexvert_xpos, model.opt.timestep
-    which = _squeezed(places, tetrahedra.elements, tetrahedra.rest, SQUEEZED)
+    which = _soon(
+        places, data.cvel, data.subtree_com, model.flex_vertbodyid, model.body_rootid, tetrahedra.elements, tetrahedra.rest, dt
+    )  # fmt: skip
     if not len(which):
         return None
     corners, rest = tetrahedra.elements[which], tetrahedra.rest[which, None]
     u, v, w = (places[corners[:, k]] - places[corners[:, 0]] for k in (1, 2, 3))
     sides = np.stack([np.cross(v, w), np.cross(w, u), np.cross(u, v)], axis=1) / rest[:, None]
     slopes = np.concatenate([-sides.sum(axis=1, keepdims=True), sides], axis=1)
-    rate = np.einsum("ekj,ekj->e", slopes, _velocities(model, data)[corners])
     left = np.maximum(np.einsum("ej,ej->e", sides[:, 2], w) - FLATTEST, 0.0)
-    soon = (rate * WATCHED * dt < -left) | (left == 0.0)
-    return Watched(corners[soon], slopes[soon], -left[soon] / (BRAKING * dt)) if soon.any() else None
+    return Watched(corners, slopes, -left / (BRAKING * dt))
 
 
 def brake(watched: Watched, model: mujoco.MjModel, data: mujoco.MjData) -> list[tuple[int, Array]]:
@@ -147,13 +173,6 @@ def _complementary(A: Array, b: Array) -> Array:
     """The x >= 0 with A x >= b where each is zero unless the other is at its limit."""
     L = np.linalg.cholesky(A + 1e-8 * np.trace(A) / len(A) * np.eye(len(A)))
     return nnls(L.T, solve_triangular(L, b, lower=True))[0]
-
-
-def _velocities(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Velocities (v, 3) [m/s] of all flex vertices."""
-    bodies = model.flex_vertbodyid
-    lever = data.flexvert_xpos - data.subtree_com[model.body_rootid[bodies]]
-    return np.asarray(data.cvel[bodies, 3:] + np.cross(data.cvel[bodies, :3], lever))
 
 
 def _rates(rows: Array, model: mujoco.MjModel, data: mujoco.MjData) -> Array:
