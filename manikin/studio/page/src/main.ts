@@ -326,9 +326,18 @@ studio.onLine(({ text, level }) => {
   line.hidden = false;
   line.classList.toggle("error", level === "error");
   window.clearTimeout(lineTimer);
-  lineTimer = window.setTimeout(() => (line.hidden = true), level === "error" ? 9000 : 4500);
+  // one kernel may take half a minute: until then nothing else is heard
+  preparing = text.startsWith("Preparing");
+  lineTimer = window.setTimeout(() => (line.hidden = true), preparing ? 60_000 : level === "error" ? 9000 : 4500);
 });
 let lineTimer = 0;
+let preparing = false;
+studio.on("status", () => {
+  if (!preparing) return;
+  preparing = false;
+  window.clearTimeout(lineTimer);
+  lineTimer = window.setTimeout(() => (line.hidden = true), 1500);
+});
 
 studio.onLink((link) => {
   dot.dataset.state = link.state;
